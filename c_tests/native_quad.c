@@ -143,6 +143,62 @@ static void a_frame_in_motion(void) {
     CHECK(worst < 1e-26 && worst_jerk < 1e-24);
 }
 
+/* Derivatives in plain doubles are the same numbers as those in two doubles without a rest: their
+ * coefficients (a jerk over 6, ...) have all digits. The time's low limb counts for plain doubles. */
+static void plain_derivatives(void) {
+    static double plain[8][N][3], doubles[2][N][3], limbs[2][N][3][2];
+    static dd of_limbs[8][N][3];
+    kyoho_system *systems[2];
+    uint64_t state = 11;
+    for (int order = 4; order <= 8; order += 2) {
+        for (int in_limbs = 0; in_limbs < 2; in_limbs++) {
+            kyoho_sources all = KYOHO_SOURCES_INIT;
+            kyoho_const_reals *vectors[8] = {&all.positions, &all.velocities, &all.accelerations, &all.jerks,
+                                             &all.snaps,     &all.crackles,   &all.sixth_derivatives,
+                                             &all.seventh_derivatives};
+            for (int n = 0; n < 8; n++) {
+                for (int i = 0; !in_limbs && i < N; i++)
+                    for (int k = 0; k < 3; k++) {
+                        plain[n][i][k] = n == 3 && i == 0 ? 0.1 : draw(&state);
+                        of_limbs[n][i][k][0] = plain[n][i][k];
+                    }
+                vectors[n]->data = in_limbs ? &of_limbs[n][0][0][0] : &plain[n][0][0];
+            }
+            all.count = N;
+            all.number_type = in_limbs ? KYOHO_NUMBER_TYPE_DD : 0;
+            for (int i = 0; i < N; i++) mass[i][0] = 1.0 / N, mass[i][1] = 0;
+            all.masses.data = &mass[0][0], all.masses.stride = sizeof mass[0];
+            kyoho_system *system = systems[in_limbs] = create_quad(order);
+            GIVES(KYOHO_OK, kyoho_system_set_sources(system, &all));
+            GIVES(KYOHO_OK, kyoho_system_set_time_dd(system, 1.0 / 3, 1.0 / 3 * DBL_EPSILON / 4));
+            kyoho_predictions to = KYOHO_PREDICTIONS_INIT;
+            to.number_type = KYOHO_NUMBER_TYPE_DD;
+            to.positions.data = &limbs[in_limbs][0][0][0];
+            GIVES(KYOHO_OK, kyoho_system_predict(system, 0, N, &to));
+            to.number_type = KYOHO_NUMBER_TYPE_F64;
+            to.positions.data = &doubles[in_limbs][0][0];
+            GIVES(KYOHO_OK, kyoho_system_predict(system, 0, N, &to));
+        }
+        CHECK(memcmp(limbs[0], limbs[1], sizeof limbs[0]) == 0);
+        for (int i = 0; i < N; i++)
+            for (int k = 0; k < 3; k++)
+                CHECK(doubles[0][i][k] == limbs[0][i][k][0] && doubles[1][i][k] == limbs[1][i][k][0]);
+        /* A source that is at the origin a moment after time 1, a moment that a double cannot have. */
+        kyoho_sources one = KYOHO_SOURCES_INIT;
+        double start[3] = {-1, 0, 0}, unit[3] = {1, 0, 0}, there[3];
+        one.count = 1;
+        one.masses.data = unit, one.positions.data = start, one.velocities.data = unit;
+        GIVES(KYOHO_OK, kyoho_system_set_sources(systems[0], &one));
+        GIVES(KYOHO_OK, kyoho_system_set_time_dd(systems[0], 1, ldexp(1, -60)));
+        kyoho_predictions at = KYOHO_PREDICTIONS_INIT;
+        at.positions.data = there;
+        GIVES(KYOHO_OK, kyoho_system_predict(systems[0], 0, 1, &at));
+        CHECK(there[0] == ldexp(1, -60));
+        GIVES(KYOHO_OK, kyoho_system_free(systems[0]));
+        GIVES(KYOHO_OK, kyoho_system_free(systems[1]));
+    }
+}
+
 static void what_is_wrong(void) {
     kyoho_system *quad = create_quad(4), *plain = create(4, KYOHO_PRECISION_DOUBLE);
     kyoho_sources all = sources();
@@ -192,6 +248,7 @@ static void what_is_wrong(void) {
 int main(void) {
     a_distance_that_no_double_has();
     a_frame_in_motion();
+    plain_derivatives();
     what_is_wrong();
     return failures != 0;
 }

@@ -1,5 +1,6 @@
 """Systems for block steps."""
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -282,6 +283,17 @@ def test_times_of_quad_have_all_their_digits():
         assert abs(exact(system.predict().positions)[0, 0] - expected) < 1e-31
     with pytest.raises(kyoho.Error, match="time is 'noon'; allowed: real numbers"):
         system.set_time("noon")
+
+
+def test_derivatives_of_quad_have_all_their_digits():
+    time, vectors = Fraction(1, 3), [numpy.array([[0.1 * k, 0.7, -0.3]]) for k in range(1, 5)]
+    expected = sum(Fraction(float(vector[0, 0])) * time**k / math.factorial(k) for k, vector in enumerate(vectors))
+    for form in (numpy.asarray, in_limbs):
+        system = kyoho.System(order=4, precision="quad")
+        positions, velocities, accelerations, jerks = map(form, vectors)
+        system.set_sources(positions, [1.0], velocities, accelerations, jerks)
+        system.set_time(time)
+        assert abs(exact(system.predict().positions)[0, 0] - expected) < 1e-31
 
 
 def test_arrays_of_quad_that_are_wrong():

@@ -34,6 +34,7 @@ use crate::data::{
 use crate::hal::threads::Threads;
 use crate::hal::{Backend, DeviceDescription};
 use crate::law::catalogue;
+use crate::law::double_double::DoubleDouble;
 use crate::method::direct::gpu::shapes::ForcedShape;
 use crate::method::{Machine, ThisMachine};
 use crate::simd::{Level, predict};
@@ -781,6 +782,12 @@ impl System {
         &mut self,
         addresses: impl IntoIterator<Item = usize>,
     ) -> Result<Vec<Option<[[f64; 3]; MAX_DERIVATIVES]>>> {
+        if self.interaction.has_low_limbs() {
+            // The high limb is the nearest double.
+            let nearest = |vectors: [[DoubleDouble; 3]; MAX_DERIVATIVES]| vectors.map(|vector| vector.map(|x| x.high));
+            let predicted = self.quad_predicted(addresses)?.into_iter().map(|source| source.map(nearest));
+            return crate::data::memory::collected(predicted, "predicted sources");
+        }
         self.fetch_sources()?;
         let (interaction, time, predicts) = (self.interaction.clone(), self.time, self.predicts);
         let predicted = |source: Source, _| {

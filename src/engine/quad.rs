@@ -5,6 +5,7 @@
 //!
 //! [`Precision::Quad`]: crate::Precision::Quad
 
+use crate::data::sources::padded;
 use crate::data::{
     Error, Forces, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Nearest, Result, Sink, Sinks, Source, memory,
 };
@@ -57,6 +58,19 @@ fn by_limbs<const N: usize, const M: usize>(numbers: [[DoubleDouble; N]; M]) -> 
 }
 
 impl QuadSource {
+    /// Makes a source from plain doubles: its derivatives are not divided. Those that are not given
+    /// are zero.
+    pub fn from_derivatives<const N: usize>(
+        index: i32,
+        mass: DoubleDouble,
+        time: f64,
+        derivatives: [[f64; 3]; N],
+    ) -> QuadSource {
+        let derivatives: [[f64; 3]; MAX_COEFFICIENTS] = padded(derivatives);
+        let derivatives = derivatives.map(|vector| vector.map(Double::from_limb));
+        QuadSource { index, mass, time: Double::from_limb(time), derivatives }
+    }
+
     /// Returns the high and the low limbs of the numbers that a system keeps of it.
     fn split(&self) -> (Source, Source) {
         let mut factorial = 1.0;
@@ -89,10 +103,31 @@ impl System {
     pub fn set_quad_source(&mut self, address: usize, source: &QuadSource) -> Result<()> {
         self.require_quad()?;
         let (source, low) = source.split();
-        self.check_source(address, &source)?;
-        self.write(address, &source, &low)?;
+        self.write_in_limbs(address, &source, &low)
+    }
+
+    fn write_in_limbs(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
+        self.check_source(address, source)?;
+        self.write(address, source, low)?;
         self.end = self.end.max(address + 1);
         self.statistics.writes += 1;
+        Ok(())
+    }
+
+    /// Writes the sources at some addresses of another system of this interaction as that one has
+    /// them, with all their digits. Addresses without a source are left out.
+    pub fn take_sources_of(&mut self, other: &mut System, addresses: &[usize]) -> Result<()> {
+        other.fetch_sources()?;
+        let sources = other.journal.each(addresses.iter().copied(), |source, low| (source, low))?;
+        for (address, source) in addresses.iter().zip(sources) {
+            match source {
+                Some((source, low)) if self.interaction.has_low_limbs() => {
+                    self.write_in_limbs(*address, &source, &low)?;
+                }
+                Some((source, _)) => self.set_source(*address, &source)?,
+                None => (),
+            }
+        }
         Ok(())
     }
 

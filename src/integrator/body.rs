@@ -1,6 +1,8 @@
 //! A body and the arithmetic of its vectors.
 
 use crate::data::{Order, Sink, Source};
+use crate::engine::QuadSource;
+use crate::law::double_double::two_prod;
 
 /// Three components.
 pub type Vector = [f64; 3];
@@ -46,6 +48,11 @@ impl Body {
             Order::Sixth => Source::from_derivatives::<6>(index, mass, time, self.first()),
             Order::Eighth => Source::from_derivatives(index, mass, time, self.motion()),
         }
+    }
+
+    /// Returns the body as [`Body::source`] does, for forces in numbers of two doubles.
+    pub fn quad_source(&self, number: usize, gravity: f64, time: f64) -> QuadSource {
+        QuadSource::from_derivatives(number as i32, two_prod(gravity, self.mass), time, self.motion())
     }
 
     /// Returns the body as a sink at its own time.

@@ -8,7 +8,8 @@ use crate::abi::opening::{Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::config::DeviceChoice;
 use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source};
-use crate::engine::System;
+use crate::engine::{QuadSource, System};
+use crate::law::double_double::DoubleDouble;
 
 use super::groups::Groups;
 use super::softenings::Softenings;
@@ -55,6 +56,31 @@ pub enum Softening {
     OfSinks,
     /// The softening of the source. The softening of the sink is not used.
     OfSources,
+}
+
+/// A source as a caller gives it, none of whose derivatives is divided.
+#[derive(Debug, Clone, Copy)]
+pub struct GivenSource {
+    /// Its name.
+    pub index: i32,
+    /// Its mass.
+    pub mass: f64,
+    /// The time of its state.
+    pub time: f64,
+    /// Position, velocity, acceleration, jerk, snap, crackle.
+    pub derivatives: [[f64; 3]; 6],
+}
+
+impl GivenSource {
+    /// Writes it at an address of a system, which divides its derivatives in its own numbers.
+    pub fn write(&self, system: &mut System, address: usize) -> Result<()> {
+        let GivenSource { index, mass, time, derivatives } = *self;
+        if system.interaction().has_low_limbs() {
+            let mass = DoubleDouble::from_limb(mass);
+            return system.set_quad_source(address, &QuadSource::from_derivatives(index, mass, time, derivatives));
+        }
+        system.set_source(address, &Source::from_derivatives(index, mass, time, derivatives))
+    }
 }
 
 /// A source as the next force would have it.
@@ -113,7 +139,7 @@ impl Board {
     /// Writes a source and its squared softening. If the source is refused, every force that needs
     /// its address fails until it is written again. If only the softening is unusable, the forces
     /// that are softened by the sources fail.
-    pub fn set_source(&mut self, address: usize, source: Result<Source>, softening2: f64) -> Outcome<()> {
+    pub fn set_source(&mut self, address: usize, source: Result<GivenSource>, softening2: f64) -> Outcome<()> {
         let written = source.map_err(Failure::from).and_then(|source| self.write(address, &source, softening2));
         match written {
             Ok(()) => self.refused.accept(address..address + 1),
@@ -122,10 +148,10 @@ impl Board {
         written
     }
 
-    fn write(&mut self, address: usize, source: &Source, softening2: f64) -> Outcome<()> {
+    fn write(&mut self, address: usize, source: &GivenSource, softening2: f64) -> Outcome<()> {
         let system = self.opened.system()?;
         let usable = (0.0..=largest_softening2(system)).contains(&softening2);
-        system.set_source(address, source)?;
+        source.write(system, address)?;
         let before = self.softenings.set(address, softening2, usable)?;
         self.groups.write(address, source, before, softening2);
         Ok(())

@@ -5,9 +5,9 @@ use std::ffi::c_int;
 use crate::abi::arrays::{self, Input};
 use crate::abi::diagnostics::{FAILED, answer, answer_or};
 use crate::abi::opening;
-use crate::data::{Result, Source, memory};
+use crate::data::{Result, memory};
 
-use super::board::{Predicted, PredictionTarget, Summed, board};
+use super::board::{GivenSource, Predicted, PredictionTarget, Summed, board};
 
 /// The id of the nearest source where there is none.
 pub const NO_SOURCE: c_int = -1;
@@ -51,13 +51,13 @@ const DERIVATIVES: [&str; 6] = ["pos", "vel", "acc", "jrk", "snp", "crk"];
 impl SourceArguments {
     /// # Safety
     /// Each of the derivatives is null or has three numbers.
-    unsafe fn source(&self) -> Result<Source> {
+    unsafe fn source(&self) -> Result<GivenSource> {
         let mut derivatives = [[0.0; 3]; 6];
         for ((vector, first), name) in derivatives.iter_mut().zip(self.derivatives).zip(DERIVATIVES) {
             // SAFETY: the caller's promise.
             *vector = unsafe { arrays::scalar(name, first.cast())? };
         }
-        Ok(Source::from_derivatives(self.index, self.mass, self.time, derivatives))
+        Ok(GivenSource { index: self.index, mass: self.mass, time: self.time, derivatives })
     }
 }
 

@@ -6,10 +6,10 @@ use std::collections::btree_map::Entry;
 
 use crate::abi::diagnostics::Outcome;
 use crate::data::memory::{self, Boxed};
-use crate::data::{Error, Nearest, Result, Sink, Source};
+use crate::data::{Error, Nearest, Result, Sink};
 use crate::engine::System;
 
-use super::board::{PredictionTarget, Summed};
+use super::board::{GivenSource, PredictionTarget, Summed};
 use super::softenings::{Softenings, key};
 
 /// The most different softening lengths. Each has a system of its own, with memory on every device.
@@ -34,14 +34,14 @@ pub struct Groups {
 
 impl Groups {
     /// Follows the write of a source, whose squared softening was `before`.
-    pub fn write(&mut self, address: usize, source: &Source, before: Option<f64>, softening2: f64) {
+    pub fn write(&mut self, address: usize, source: &GivenSource, before: Option<f64>, softening2: f64) {
         let now = key(softening2);
         // A system cannot forget a source, so that it is freed here and made again when it is next
         // needed.
         if let Some(before) = before.map(key).filter(|before| *before != now) {
             self.systems.remove(&before);
         }
-        let failed = self.systems.get_mut(&now).is_some_and(|system| system.set_source(address, source).is_err());
+        let failed = self.systems.get_mut(&now).is_some_and(|system| source.write(system, address).is_err());
         if failed {
             self.systems.remove(&now);
         }
@@ -97,11 +97,7 @@ impl Groups {
 fn make(all: &mut System, addresses: &[usize]) -> Result<System> {
     log::debug!("hermite6 opens a system for {} sources that soften pairs by a value of their own", addresses.len());
     let mut system = System::new(all.setup())?;
-    for (address, source) in addresses.iter().zip(all.sources(addresses.iter().copied())?) {
-        if let Some(source) = source {
-            system.set_source(*address, &source)?;
-        }
-    }
+    system.take_sources_of(all, addresses)?;
     Ok(system)
 }
 
@@ -130,6 +126,7 @@ mod tests {
     use std::path::Path;
 
     use crate::config::Settings;
+    use crate::data::sources::padded;
     use crate::data::{Order, Precision};
 
     use super::*;
@@ -142,9 +139,9 @@ mod tests {
         // The one source at distance 2 is softened by what is written last.
         for (softening2, systems, potential) in [(0.0, 0, -1.5), (5.0, 2, -1.0 - 1.0 / 3.0), (0.0, 0, -1.5)] {
             for (address, (distance, softening2)) in [(1.0, 0.0), (2.0, softening2)].into_iter().enumerate() {
-                let motion = [[distance, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3], [0.0; 3], [0.0; 3]];
-                let source = Source::from_derivatives(address as i32, 1.0, 0.0, motion);
-                all.set_source(address, &source).unwrap();
+                let derivatives = [[distance, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3], [0.0; 3], [0.0; 3]];
+                let source = GivenSource { index: address as i32, mass: 1.0, time: 0.0, derivatives };
+                source.write(&mut all, address).unwrap();
                 let before = softenings.set(address, softening2, true).unwrap();
                 groups.write(address, &source, before, softening2);
             }
@@ -153,5 +150,26 @@ mod tests {
             assert!((sums[0].values[0] - potential).abs() < 1e-12, "{}", sums[0].values[0]);
             assert_eq!(groups.systems.len(), systems);
         }
+    }
+
+    #[test]
+    fn derivatives_keep_all_their_digits_in_numbers_of_two_doubles() {
+        let settings = Settings::from(&|name| (name == "KYOHO_BACKEND").then(|| "cpu".into()), Path::new(".")).unwrap();
+        let mut all = System::new(&settings.setup(Order::Sixth, Precision::Quad).unwrap()).unwrap();
+        let (mut softenings, mut groups) = (Softenings::default(), Groups::default());
+        let mut derivatives = [[0.0; 3]; 6];
+        derivatives[3][0] = 0.1;
+        for (address, softening2) in [0.0, 1.0].into_iter().enumerate() {
+            let source = GivenSource { index: address as i32, mass: 1.0, time: 0.0, derivatives };
+            source.write(&mut all, address).unwrap();
+            groups.write(address, &source, softenings.set(address, softening2, true).unwrap(), softening2);
+        }
+        // The first source is a sixth of a tenth away, as far as that has more digits than a double.
+        let place = 0.1 / 6.0;
+        let rest = f64::mul_add(-6.0, place, 0.1) / 6.0;
+        let sink = |_| Sink { index: 9, softening2: 0.0, derivatives: padded([[place, 0.0, 0.0]]), ..Sink::NOTHING };
+        let sums = groups.sum(&mut all, &softenings, PredictionTarget::At(1.0), 2, 1, sink).unwrap();
+        let distance = sums[0].nearest.distance2.sqrt();
+        assert!(rest != 0.0 && (distance / rest.abs() - 1.0).abs() < 1e-12, "{distance:e} {rest:e}");
     }
 }

@@ -45,14 +45,22 @@ arrays! {
 pub trait Real: Copy + Default {
     /// Whether they are two doubles each.
     const IN_LIMBS: bool;
+    /// Returns the number as one of two doubles.
+    fn in_limbs(self) -> DoubleDouble;
 }
 
 impl Real for f64 {
     const IN_LIMBS: bool = false;
+    fn in_limbs(self) -> DoubleDouble {
+        DoubleDouble::from_limb(self)
+    }
 }
 
 impl Real for DoubleDouble {
     const IN_LIMBS: bool = true;
+    fn in_limbs(self) -> DoubleDouble {
+        self
+    }
 }
 
 /// An array of doubles that is read as numbers of another type: numbers of two doubles.

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
         let sources = unsafe { read("sources", sources) }?;
         if is_in_limbs(&sources, system.interaction())? {
             // SAFETY: the arrays have `count` elements, by the caller's promise.
-            return unsafe { write_quad(system, &SourceRows::new(system, &sources)?) };
+            return unsafe { write_quad::<DoubleDouble>(system, &SourceRows::new(system, &sources)?) };
         }
         let rows = SourceRows::<f64>::new(system, &sources)?;
         let mut copies = Vec::new();
@@ -57,6 +57,7 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
         // SAFETY: the arrays have `count` elements, by the caller's promise.
         unsafe {
             match system.interaction().n_coefficients {
+                _ if system.interaction().has_low_limbs() => write_quad(system, &rows),
                 1 => write::<1>(system, &rows),
                 4 => write::<4>(system, &rows),
                 6 => write::<6>(system, &rows),
@@ -94,11 +95,12 @@ fn is_in_limbs(sources: &kyoho_sources, interaction: &Interaction) -> Result<boo
     structures::is_in_limbs("kyoho_sources", sources.number_type, sources.reserved, interaction)
 }
 
-/// Checks all sources in numbers of two doubles and writes them.
+/// Checks all sources and writes them to a system of numbers of two doubles, in which derivatives
+/// are divided.
 ///
 /// # Safety
 /// Every array is null or has `count` elements.
-unsafe fn write_quad(system: &mut System, rows: &SourceRows<DoubleDouble>) -> Result<()> {
+unsafe fn write_quad<T: Real>(system: &mut System, rows: &SourceRows<T>) -> Result<()> {
     if rows.place.is_some() {
         return Err(bad_field("kyoho_sources.memory", Memory::Cuda as i32, "0 (KYOHO_MEMORY_HOST) for two doubles"));
     }
@@ -168,10 +170,8 @@ impl<T: Real> SourceRows<T> {
         let address = self.addresses.map_or(following, |rows| unsafe { rows.read(row) }[0].into());
         i32::try_from(address).ok().filter(|address| *address >= 0).ok_or(Error::BadAddress { address })
     }
-}
 
-impl SourceRows<DoubleDouble> {
-    /// Returns the address and the source of a row.
+    /// Returns the address and the source of a row, in numbers of two doubles.
     ///
     /// # Safety
     /// Every array has more than `row` rows.
@@ -181,9 +181,9 @@ impl SourceRows<DoubleDouble> {
             let address = self.address(row)?;
             let source = QuadSource {
                 index: element(self.indices, row, address),
-                mass: element(self.masses, row, DoubleDouble::ZERO),
-                time: element(self.times, row, DoubleDouble::ZERO),
-                derivatives: self.derivatives.map(|rows| vector(rows, row)),
+                mass: element(self.masses, row, T::default()).in_limbs(),
+                time: element(self.times, row, T::default()).in_limbs(),
+                derivatives: self.derivatives.map(|rows| vector(rows, row).map(T::in_limbs)),
             };
             Ok((address as usize, source))
         }

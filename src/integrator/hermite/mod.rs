@@ -10,7 +10,7 @@ mod criterion;
 mod schedule;
 mod scheme;
 
-use crate::data::{Error, Nearest, Result, Source, memory};
+use crate::data::{Error, Nearest, Result, memory};
 use crate::engine::System;
 use crate::hal::threads::Threads;
 
@@ -106,9 +106,8 @@ impl Hermite {
 
     /// Writes every body as a source at the start of the interval.
     fn send_all(&mut self) -> Result<()> {
-        let (bodies, plan) = (&self.bodies, &self.plan);
-        let source_at = |number: usize| bodies[number].source(plan.order, number, plan.gravity, 0.0);
-        write(&mut self.system, bodies.len(), |number| number, source_at)
+        let bodies = &self.bodies;
+        write(&mut self.system, (&self.plan, 0.0), bodies.len(), |number| (number, &bodies[number]))
     }
 
     /// Advances the bodies that are due next, and returns the fraction of the interval that is
@@ -151,11 +150,8 @@ impl Hermite {
         self.counts.limited_steps += block.advance(&self.system.forces()?, moving, members, due, &self.threads);
         if go_on {
             members.iter().zip(due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
-            let source_at = |place: usize| {
-                let number = members[place];
-                moving[number].body.source(plan.order, number, plan.gravity, time)
-            };
-            write(&mut self.system, members.len(), |place| members[place], source_at)?;
+            let body_at = |place: usize| (members[place], &moving[members[place]].body);
+            write(&mut self.system, (plan, time), members.len(), body_at)?;
         }
         self.counts.steps += members.len() as u64;
         self.counts.block_steps += 1;
@@ -163,17 +159,28 @@ impl Hermite {
     }
 }
 
-/// Writes sources to addresses, by several threads if they are many.
-fn write(
+/// Writes bodies at a time as sources to the addresses of their numbers, by several threads if they
+/// are many.
+fn write<'a>(
     system: &mut System,
     count: usize,
-    address_at: impl Fn(usize) -> usize,
-    source_at: impl Fn(usize) -> Source + Sync,
+    body_at: impl Fn(usize) -> (usize, &'a Body) + Sync,
 ) -> Result<()> {
-    if system.record_sources(count, &address_at, &source_at)? {
+    let Plan { order, gravity, .. } = *plan;
+    if system.interaction().has_low_limbs() {
+        return (0..count).try_for_each(|place| {
+            let (number, body) = body_at(place);
+            system.set_quad_source(number, &body.quad_source(number, gravity, time))
+        });
+    }
+    let source_at = |place: usize| {
+        let (number, body) = body_at(place);
+        body.source(order, number, gravity, time)
+    };
+    if system.record_sources(count, |place| body_at(place).0, source_at)? {
         return Ok(());
     }
-    (0..count).try_for_each(|place| system.set_source(address_at(place), &source_at(place)))
+    (0..count).try_for_each(|place| system.set_source(body_at(place).0, &source_at(place)))
 }
 
 impl Integrator for Hermite {
@@ -185,6 +192,7 @@ impl Integrator for Hermite {
         self.moving.clear();
         for (number, body) in self.bodies.iter().enumerate() {
             let fraction = self.plan.fraction(body.step);
+    (plan, time): (&Plan, f64),
             self.schedule.put(number, fraction)?;
             // Snapshots do not have the rounding errors, and a resumed run has to give the same
             // bits.
@@ -288,6 +296,7 @@ mod tests {
     /// Returns two bodies of mass 1/2 on ellipses round each other, with major axis 1 and period 2
     /// pi, at their largest distance.
     fn ellipse(eccentricity: f64) -> Vec<Body> {
+    use crate::law::double_double::DoubleDouble;
         let (distance, speed) = (1.0 + eccentricity, ((1.0 - eccentricity) / (1.0 + eccentricity)).sqrt());
         let body = |side: f64| Body::new(0.5, [0.5 * side * distance, 0.0, 0.0], [0.0, 0.5 * side * speed, 0.0]);
         vec![body(1.0), body(-1.0)]
@@ -389,6 +398,29 @@ mod tests {
             // The step is a quarter of 0.02 times the time scale, which is 1, rounded down to a
             // power of two.
             assert!(hermite.counts().block_steps <= 256 + 16, "{order:?}: {:?}", hermite.counts());
+    #[test]
+    fn sources_of_two_doubles_have_all_digits_of_their_bodies() {
+        let time = DoubleDouble::from_limb(0.3);
+        for order in ORDERS {
+            let plan = Plan { precision: Precision::Quad, ..plan(order, 0.02, 0.25) };
+            let mut hermite = integrator(plan, ellipse(0.5), 1);
+            hermite.send_all().unwrap();
+            hermite.system.set_time(time.high).unwrap();
+            let sent = hermite.system.quad_predicted(0..2).unwrap();
+            for (body, sent) in hermite.bodies.iter().zip(sent) {
+                for (k, sent) in sent.unwrap()[0].into_iter().enumerate() {
+                    let terms = body.motion().into_iter().enumerate().take(order as usize);
+                    let position = terms.rev().fold(DoubleDouble::ZERO, |sum, (n, vector)| {
+                        let next = DoubleDouble::from_limb(vector[k]);
+                        next + sum * time / DoubleDouble::from_limb((n + 1) as f64)
+                    });
+                    let error = (sent.high - position.high) + (sent.low - position.low);
+                    assert!(error.abs() < 1e-31, "{order:?}: {sent:?} {position:?}");
+                }
+            }
+        }
+    }
+
         }
     }
 
