@@ -204,10 +204,14 @@ fn wherever_a_device_fails_the_cpu_goes_on_with_sources_and_sinks_that_only_the_
     }
 }
 
+fn moving() -> Motion {
+    Motion { kicks: [0.0, 0.5], drift: 1.0, begins: true }
+}
+
 #[test]
 fn bodies_that_a_device_moves_are_lost_with_the_device() {
     let script = script(&interaction(Order::Second, Precision::Single).unwrap());
-    let (mut system, motion) = (system_of_trees(&script, Backend::Cuda), Motion { kicks: [0.0, 0.5], drift: 1.0 });
+    let (mut system, motion) = (system_of_trees(&script, Backend::Cuda), moving());
     let body = |number: usize| MovingBody {
         mass: 1.0,
         position: [number as f64, 0.0, 0.0],

@@ -72,13 +72,10 @@ impl System {
 
     fn move_and_accelerate(&mut self, motion: &Motion, softening2: Option<f64>) -> Result<bool> {
         let count = self.moving.bodies().len();
-        let [Some(positions), Some(velocities), Some(accelerations), ..] = self.moving.bodies().columns().derivatives
-        else {
-            return Ok(false);
-        };
+        let Some(places) = self.moving.moving_places() else { return Ok(false) };
         let all = self.moving.on_device();
         let arrays = arrays_of(&mut self.devices)?;
-        arrays.move_bodies([positions, velocities, accelerations], 3 * count, motion)?;
+        arrays.move_bodies(places, 3 * count, motion)?;
         let Some(softening2) = softening2 else { return Ok(true) };
         let mut derivatives = [None; MAX_COEFFICIENTS];
         derivatives[0] = all.derivatives[0];

@@ -14,7 +14,7 @@ use crate::data::{
     Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, Result, Sink, Source, TreeBlock,
 };
 use crate::hal::threads::Threads;
-use crate::method::arrays::DeviceArrays;
+use crate::method::arrays::{DeviceArrays, MovingPlaces};
 
 use super::checks::check_sink;
 use super::device_arrays::arrays_of;
@@ -32,6 +32,8 @@ const OF_JOB: usize = 1 << 12;
 #[derive(Default)]
 pub(super) struct Staged {
     bodies: Bodies,
+    /// The places of what rounding takes off positions and velocities, in the staging area alone.
+    lost: Option<[usize; 2]>,
     /// Whether they are the sources that the device has, or the bodies that it moves.
     pub is_current: bool,
 }
@@ -100,6 +102,14 @@ impl Staged {
         arrays.fetch_staged(self.bodies.pages.as_mut_slice(), column..column + 24 * self.bodies.count)
     }
 
+    /// Returns the places of bodies that move.
+    pub fn moving_places(&self) -> Option<MovingPlaces> {
+        let [Some(positions), Some(velocities), Some(accelerations), ..] = self.bodies.columns.derivatives else {
+            return None;
+        };
+        self.lost.map(|lost| MovingPlaces { positions, velocities, accelerations, lost })
+    }
+
     /// Makes room for this many bodies of a kind.
     pub fn make_room(&mut self, count: usize, kind: Kind, devices: &mut Devices) -> Result<()> {
         self.is_current = false;
@@ -116,6 +126,7 @@ impl Staged {
         columns.times = next(kind == Kind::Sources, 8);
         columns.derivatives[1] = next(kind == Kind::Moving, 24);
         columns.derivatives[2] = next(kind == Kind::Moving, 24);
+        self.lost = next(kind == Kind::Moving, 24).zip(next(kind == Kind::Moving, 24)).map(Into::into);
         if self.bodies.pages.bytes() < bytes {
             let larger = Pages::new(bytes + bytes / 4, "bodies on their way")?;
             devices.unregister(self.bodies.memory())?;

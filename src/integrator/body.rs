@@ -103,6 +103,18 @@ pub fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
     sum + lost
 }
 
+/// Adds terms to sums, and keeps the rounding errors for the next time (Kahan 1965, Communications
+/// of the ACM 8, 40).
+#[inline(always)]
+pub fn add(sums: &mut Vector, lost: &mut Vector, terms: Vector) {
+    for ((sum, lost), term) in sums.iter_mut().zip(lost).zip(terms) {
+        let term = term + *lost;
+        let next = *sum + term;
+        *lost = term - (next - *sum);
+        *sum = next;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,5 +136,14 @@ mod tests {
             assert!(source.coefficients[2..terms].iter().all(|coefficient| *coefficient == [1.0, 0.0, 0.0]));
             assert!(source.coefficients[terms..].iter().all(|coefficient| *coefficient == [0.0; 3]));
         }
+    }
+
+    #[test]
+    fn what_rounding_takes_from_a_sum_comes_back() {
+        let (mut sum, mut lost) = ([1.0; 3], [0.0; 3]);
+        for _ in 0..1 << 12 {
+            add(&mut sum, &mut lost, [1e-17; 3]);
+        }
+        assert_eq!(sum, [1.0 + 4096.0 * 1e-17; 3]);
     }
 }

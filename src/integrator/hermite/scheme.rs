@@ -7,7 +7,7 @@
 //! next step and its length.
 
 use crate::data::{Forces, Order, Sink};
-use crate::integrator::body::{Body, Vector, sink, vector};
+use crate::integrator::body::{Body, Vector, add, sink, vector};
 
 /// The number of derivatives of the velocity that a force can give: acceleration, jerk, snap,
 /// crackle.
@@ -243,18 +243,6 @@ fn series(derivatives: &[Vector], step: f64, shift: usize) -> Vector {
         .fold([0.0; 3], |sum, (n, value)| vector(|k| value[k] / FACTORIALS[n + shift] + step * sum[k]))
 }
 
-/// Adds terms to sums, and keeps the rounding errors for the next time (Kahan 1965, Communications
-/// of the ACM 8, 40).
-#[inline(always)]
-fn add(sums: &mut Vector, lost: &mut Vector, terms: Vector) {
-    for ((sum, lost), term) in sums.iter_mut().zip(lost).zip(terms) {
-        let term = term + *lost;
-        let next = *sum + term;
-        *lost = term - (next - *sum);
-        *sum = next;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,14 +325,5 @@ mod tests {
                 assert_near(*vector, expected, 10.0, &format!("{order:?} {n}"));
             }
         }
-    }
-
-    #[test]
-    fn what_rounding_takes_from_a_sum_comes_back() {
-        let (mut sum, mut lost) = ([1.0; 3], [0.0; 3]);
-        for _ in 0..1 << 12 {
-            add(&mut sum, &mut lost, [1e-17; 3]);
-        }
-        assert_eq!(sum, [1.0 + 4096.0 * 1e-17; 3]);
     }
 }

@@ -10,7 +10,7 @@ use crate::method::direct::gpu::step::{BodyBounds, Column, Columns, ForceColumns
 use crate::method::lists::gpu::plan::{LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES};
 use crate::method::lists::gpu::units::UnitChooser;
 
-use super::{ListedAddresses, Motion};
+use super::{ListedAddresses, Motion, MovingPlaces};
 
 /// The threads of a thread block.
 pub const ARRAY_THREADS: usize = 256;
@@ -361,25 +361,30 @@ impl<G: Gpu> Kernels<G> {
         Ok(blocks)
     }
 
-    /// Kicks bodies for two times and lets them drift for a third. `places` are the bytes from which
-    /// on memory has their positions, velocities and accelerations, of this many components each.
+    /// Kicks bodies for two times and lets them drift for a third. Memory has this many components of
+    /// each of their quantities.
     ///
     /// # Safety
     /// See [`Kernels::check_bodies`].
     pub unsafe fn move_bodies(
         &mut self,
         (gpu, queue, origin): On<G>,
-        (places, components): ([usize; 3], usize),
+        (places, components): (MovingPlaces, usize),
         motion: &Motion,
     ) -> Result<()> {
-        let ([positions, velocities, accelerations], count) = (places.map(|place| place as i64), components as i64);
-        let Motion { kicks: [first, second], drift } = motion;
+        let MovingPlaces { positions, velocities, accelerations, lost } = places;
+        let vectors = [positions, velocities, accelerations, lost[0], lost[1]].map(|place| place as i64);
+        let (count, begins) = (components as i64, i32::from(motion.begins));
+        let Motion { kicks: [first, second], drift, .. } = motion;
         let arguments = [
             Argument::Memory(origin),
-            Argument::Bytes(bytes_of(&positions)),
-            Argument::Bytes(bytes_of(&velocities)),
-            Argument::Bytes(bytes_of(&accelerations)),
+            Argument::Bytes(bytes_of(&vectors[0])),
+            Argument::Bytes(bytes_of(&vectors[1])),
+            Argument::Bytes(bytes_of(&vectors[2])),
+            Argument::Bytes(bytes_of(&vectors[3])),
+            Argument::Bytes(bytes_of(&vectors[4])),
             Argument::Bytes(bytes_of(&count)),
+            Argument::Bytes(bytes_of(&begins)),
             Argument::Bytes(bytes_of(first)),
             Argument::Bytes(bytes_of(second)),
             Argument::Bytes(bytes_of(drift)),

@@ -20,6 +20,22 @@ pub struct Motion {
     pub kicks: [f64; 2],
     /// The time of the drift.
     pub drift: f64,
+    /// Whether it is the first of several: what rounding takes off positions and velocities is added
+    /// again by the motions after it.
+    pub begins: bool,
+}
+
+/// The bytes of the staging area from which on it has quantities of bodies that move.
+#[derive(Debug, Clone, Copy)]
+pub struct MovingPlaces {
+    /// The positions.
+    pub positions: usize,
+    /// The velocities.
+    pub velocities: usize,
+    /// The accelerations.
+    pub accelerations: usize,
+    /// What rounding took off positions and velocities.
+    pub lost: [usize; 2],
 }
 
 /// Arrays of a caller to be checked.
@@ -107,9 +123,8 @@ pub trait DeviceArrays {
     /// Waits for what is on its way to the staging area, if nothing takes it.
     fn finish_staging(&mut self) -> Result<()>;
 
-    /// Moves bodies whose positions, velocities and accelerations are in the staging area from these
-    /// bytes on, with this many components each.
-    fn move_bodies(&mut self, places: [usize; 3], components: usize, motion: &Motion) -> Result<()>;
+    /// Moves bodies in the staging area, which has this many components of each of their quantities.
+    fn move_bodies(&mut self, places: MovingPlaces, components: usize, motion: &Motion) -> Result<()>;
 
     /// Copies a part of the staging area to the same bytes of the host's memory.
     fn fetch_staged(&mut self, memory: &mut [u8], part: Range<usize>) -> Result<()>;

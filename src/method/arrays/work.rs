@@ -15,7 +15,7 @@ use crate::method::lists::gpu::sums::GroupsOnDevice;
 use crate::method::lists::gpu::units::UnitsOfGroups;
 
 use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds, columns, columns_of_forces};
-use super::{Check, MOST_CHECKS, MadeGroups, Motion, Taken};
+use super::{Check, MOST_CHECKS, MadeGroups, Motion, MovingPlaces, Taken};
 
 /// The integers that a search finds: a number, and whether there is a radius.
 pub const FLAGS: usize = 2;
@@ -166,7 +166,7 @@ impl<G: Gpu> ArrayWork<G> {
     pub unsafe fn move_bodies(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
-        bodies: ([usize; 3], usize),
+        bodies: (MovingPlaces, usize),
         motion: &Motion,
     ) -> Result<()> {
         // SAFETY: the caller's promise; the staging area is only exchanged when nothing uses it.

@@ -469,16 +469,29 @@ pub const MOVING: Check = Check {
             return Ok(());
         }
         let mut bodies: Vec<MovingBody> = (0..MANY).map(body).collect();
-        for kicks in [[0.0, 0.01], [0.01, 0.01]] {
-            let motion = Motion { kicks, drift: 0.02 };
+        let mut lost = vec![[[0.0; 3]; 2]; MANY];
+        // What rounding takes off a number comes back with the next term, until a new motion begins.
+        let add = |sum: &mut f64, lost: &mut f64, term: f64| {
+            let whole = *lost + term;
+            let before = *sum;
+            *sum = before + whole;
+            *lost = whole - (*sum - before);
+        };
+        for (kicks, begins) in [([0.0, 0.01], true), ([0.01, 0.01], false), ([0.01, 0.03], false), ([0.03, 0.01], true)]
+        {
+            let motion = Motion { kicks, drift: 0.02, begins };
+            if begins {
+                lost.fill([[0.0; 3]; 2]);
+            }
             let is_moved = by_device.move_bodies(&motion, Some(1e-4))?;
             findings.expect(is_moved, || "the device did not move the bodies".into());
-            for body in &mut bodies {
-                for (velocity, acceleration) in body.velocity.iter_mut().zip(body.acceleration) {
-                    kicks.iter().filter(|kick| **kick != 0.0).for_each(|kick| *velocity += kick * acceleration);
+            for (body, [of_position, of_velocity]) in bodies.iter_mut().zip(&mut lost) {
+                for k in 0..3 {
+                    for kick in kicks.into_iter().filter(|kick| *kick != 0.0) {
+                        add(&mut body.velocity[k], &mut of_velocity[k], kick * body.acceleration[k]);
+                    }
+                    add(&mut body.position[k], &mut of_position[k], motion.drift * body.velocity[k]);
                 }
-                let drift = body.velocity.map(|velocity| motion.drift * velocity);
-                body.position.iter_mut().zip(drift).for_each(|(position, drift)| *position += drift);
             }
             by_host.set_sources(MANY, |number| {
                 models::source(number as i32, bodies[number].mass, [bodies[number].position])

@@ -9,7 +9,7 @@ use crate::data::{
 use crate::hal::gpu::{Address, DeviceMemory, Gpu, Place};
 use crate::method::arrays::kernels::{On, PieceResults};
 use crate::method::arrays::work::{self, ArrayWork};
-use crate::method::arrays::{Check, DeviceArrays, MadeGroups, Motion, Taken};
+use crate::method::arrays::{Check, DeviceArrays, MadeGroups, Motion, MovingPlaces, Taken};
 use crate::method::lists::gpu::sums::GroupsOnDevice;
 
 use super::device::GpuDevice;
@@ -116,7 +116,7 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         self.gpu.synchronize(&self.queues[0])
     }
 
-    fn move_bodies(&mut self, places: [usize; 3], components: usize, motion: &Motion) -> Result<()> {
+    fn move_bodies(&mut self, places: MovingPlaces, components: usize, motion: &Motion) -> Result<()> {
         let _caller = self.gpu.enter()?;
         let arrays = ready(&mut self.arrays, &self.gpu)?;
         // SAFETY: the engine has staged the bodies.
