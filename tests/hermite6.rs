@@ -17,7 +17,7 @@ fn keeps_its_promises(name: &'static str, forward: &str, language: Language, pre
 
 #[test]
 fn sapporo6_forces() {
-    keeps_its_promises("sapporo6_forces", "sapporo6", C, &["mixed", "double"]);
+    keeps_its_promises("sapporo6_forces", "sapporo6", C, &["mixed", "double", "quad"]);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn yebisu_forces() {
 
 #[test]
 fn yebisu_forces_that_are_softened_by_the_sources() {
-    keeps_its_promises("yebisu_softening", "yebisu", C, &["mixed", "double"]);
+    keeps_its_promises("yebisu_softening", "yebisu", C, &["mixed", "double", "quad"]);
 }
 
 #[test]

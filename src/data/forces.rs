@@ -34,11 +34,13 @@ impl Forces<'_> {
     }
 
     /// Iterates over all that was summed for each sink: potential, acceleration and, where the
-    /// order has them, jerk, snap and crackle. There are no rows unless a sink has `N` numbers; those
-    /// of [`Precision::Quad`] have low limbs too.
+    /// order has them, jerk, snap and crackle, without low limbs. There are no rows unless these are
+    /// `N` numbers.
     pub fn rows<const N: usize>(&self) -> impl ExactSizeIterator<Item = &[f64; N]> {
-        let (rows, _) = self.values.as_chunks();
-        rows[..if N == self.interaction.n_sums() { rows.len() } else { 0 }].iter()
+        let Interaction { n_outputs, .. } = *self.interaction;
+        let values = if N == n_outputs { self.values } else { &[] };
+        // A row is longer than its first numbers.
+        values.chunks_exact(self.interaction.n_sums()).map(|row| row.first_chunk().unwrap_or(const { &[0.0; N] }))
     }
 
     /// The potential `-sum m / sqrt(|r|^2 + eps^2)` on a sink.
