@@ -47,7 +47,7 @@ def main():
     arguments = parser.parse_args()
 
     positions, velocities = plummer(arguments.bodies, numpy.random.default_rng(3))
-    cluster = kyoho.Cluster(order=6)
+    cluster = kyoho.Cluster(order=6, eta=0.1)
     cluster.add(positions, numpy.full(arguments.bodies, 1 / arguments.bodies), velocities)
     energy = cluster.energies.total
     rows = [(0.0, *radii(positions))]

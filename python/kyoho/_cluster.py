@@ -126,7 +126,7 @@ class Cluster(Handle):
         The softening length.
     eta : float
         The accuracy parameter of the time steps. None: 0.02 in order 4, whose criterion takes its
-        square root, 0.1 in order 6, 0.3 in order 8.
+        square root, 0.2 in order 6 and 0.3 with the average, 0.3 in order 8.
     criterion : "usual", "order" or "average"
         That of the time steps in orders 6 and 8: that of the order, or its average with that of
         order 4. ``"usual"`` is the average in order 6 with forces less precise than double.

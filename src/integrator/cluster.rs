@@ -390,7 +390,7 @@ impl Choices {
             gravity: self.gravity(),
             softening: self.softening,
             criterion: self.criterion,
-            eta: if self.eta == 0.0 { usual_eta(order) } else { self.eta },
+            eta: if self.eta == 0.0 { usual_eta(order, averages) } else { self.eta },
             eta4: ETA4,
             step: if order == Order::Second { longest } else { 0.0 },
             longest,
@@ -398,6 +398,7 @@ impl Choices {
             interval,
             tree,
         })
+        let averages = self.criterion.averages(order, setup.precision);
     }
 }
 

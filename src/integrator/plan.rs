@@ -49,6 +49,15 @@ impl StepCriterion {
         StepCriterion::ALL.into_iter().find(|criterion| *criterion as i32 == number)
     }
 
+    /// Whether it is the average with that of order 4, of forces of an order and a precision.
+    pub fn averages(self, order: Order, precision: Precision) -> bool {
+        match self {
+            StepCriterion::Usual => order == Order::Sixth && precision < Precision::Double,
+            StepCriterion::Order => false,
+            StepCriterion::Average => order > Order::Fourth,
+        }
+    }
+
     /// Whether the integrator of an order can have it.
     pub fn suits(self, order: Order) -> bool {
         self != StepCriterion::Average || order > Order::Fourth
@@ -59,13 +68,14 @@ impl StepCriterion {
 /// higher order.
 pub const ETA4: f64 = 0.01;
 
-/// Returns the usual accuracy parameter of an order. In order 4 the criterion takes its square
-/// root.
-pub fn usual_eta(order: Order) -> f64 {
+/// Returns the usual accuracy parameter of an order, whose criterion may be averaged with that of
+/// order 4. In order 4 the criterion takes its square root. `docs/accuracy.md` has the errors and the
+/// numbers of steps from which these were chosen.
+pub fn usual_eta(order: Order, averages: bool) -> f64 {
     match order {
         Order::Second | Order::Fourth => 0.02,
-        Order::Sixth => 0.1,
-        Order::Eighth => 0.3,
+        Order::Sixth if !averages => 0.2,
+        Order::Sixth | Order::Eighth => 0.3,
     }
 }
 
@@ -117,11 +127,7 @@ pub struct Plan {
 impl Plan {
     /// Whether the criterion of the time steps is averaged with that of fourth order.
     pub fn averages(&self) -> bool {
-        match self.criterion {
-            StepCriterion::Usual => self.order == Order::Sixth && self.precision < Precision::Double,
-            StepCriterion::Order => false,
-            StepCriterion::Average => self.order > Order::Fourth,
-        }
+        self.criterion.averages(self.order, self.precision)
     }
 
     /// Returns the options `--accuracy` and `--theta` of the tree, of which 0 stands for none.

@@ -490,7 +490,8 @@ pub struct kyoho_integrator_options {
     /// The gravitational constant in the units of the bodies. 0: 1.
     pub gravity: f64,
     /// The accuracy parameter of the time steps. 0: 0.02 in order 4, whose criterion takes its
-    /// square root, 0.1 in order 6, 0.3 in order 8. Order 2 has none.
+    /// square root, 0.2 in order 6 and 0.3 where its criterion is averaged with that of order 4, 0.3
+    /// in order 8. Order 2 has none.
     pub eta: f64,
     /// The longest step of a body; 0: no limit. Order 2 needs it: it is the step that all bodies
     /// share, which is shortened where a time is no whole number of steps away.

@@ -79,6 +79,17 @@ impl Block<'_> {
     fn fetch<'a>(&self, members: impl Iterator<Item = &'a Moving>) {
         let last = self.scheme.kept() - 1;
         let bits = members.fold(0, |bits, Moving { lost, body }| {
+    /// Returns twice the largest error that the rounding of positions makes in the acceleration of a
+    /// sink: what the last digits of two bodies, as they are kept and as they are predicted, change
+    /// of the pull of all on one at the distance of the nearest.
+    #[inline(always)]
+    fn rounding(&self, position: &Vector, forces: &Forces, sink: usize) -> f64 {
+        let size = position.iter().fold(0.0f64, |size, component| size.max(component.abs()));
+        let distance2 = forces.nearest(sink).map_or(f64::INFINITY, |nearest| nearest.distance2);
+        let distance2 = distance2 + self.plan.softening * self.plan.softening;
+        if distance2 > 0.0 { 8.0 * f64::EPSILON * size * forces.potential(sink).abs() / distance2 } else { 0.0 }
+    }
+
             // There is one number of each line.
             let numbers = [lost[0][0], body.position[0], body.derivatives[1][0], body.derivatives[last][2]];
             numbers.iter().fold(bits, |bits, number| bits | number.to_bits())
@@ -131,7 +142,8 @@ impl Block<'_> {
             }
             let Moving { lost, body } = &mut moving[*number - first];
             let corrected = scheme.correct(body, lost, body.step, &given(forces, sink + place));
-            let wanted = self.criterion.wanted(scheme, body, body.step, &corrected);
+            let rounding = self.rounding(&corrected.body.position, forces, sink + place);
+            let wanted = self.criterion.wanted(scheme, body, body.step, &corrected, rounding);
             limited += u64::from(self.plan.is_limited(wanted));
             // The step was made by the multiplication below, which the division undoes exactly.
             let fraction = next_step(self.now, body.step / interval, self.plan.allowed(wanted) / interval);

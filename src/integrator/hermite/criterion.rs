@@ -31,18 +31,27 @@ impl Criterion {
     }
 
     /// Returns the step that a body wants after one that it has taken. It is infinite if no force
-    /// changes.
+    /// changes. `rounding` is the error that the rounding of positions may have made in an
+    /// acceleration.
+    ///
+    /// An interpolated derivative is a difference over a power of the step, in which that rounding
+    /// grows as steps get shorter. So derivatives that may be rounding alone are left out: then
+    /// the criterion is that of the derivatives below. Where none is left that order 4 needs, a
+    /// step shorter than the last one would be chosen by rounding too.
     #[inline(always)]
-    pub fn wanted(&self, scheme: &Scheme, before: &Body, step: f64, corrected: &Corrected) -> f64 {
-        let order = scheme.order();
-        let own = generalised(order, &corrected.ends, self.eta);
+    pub fn wanted(&self, scheme: &Scheme, before: &Body, step: f64, corrected: &Corrected, rounding: f64) -> f64 {
+        let (order, ends) = (scheme.order(), &corrected.ends);
+        let is_known = |s: usize| length(&ends[s + 1]) >= rounding * scheme.growth_of_rounding(s + 1, step);
+        let highest = (LOWEST..order - 1).rev().find(|s| is_known(*s));
+        let own = generalised(highest.unwrap_or(LOWEST), ends, self.eta, order);
+        let own = if highest.is_some() { own } else { own.max(step) };
         if order == FOURTH.order() {
             return own;
         }
         let ends = fourth_order_ends(&before.derivatives[..FOURTH.given()], &corrected.ends[..FOURTH.given()], step);
         match self.average {
-            Some(eta) => 0.5 * (generalised(FOURTH.order(), &ends, eta) + own),
-            None => own.max(NOISE * generalised(FOURTH.order(), &ends, self.eta.powi(2))),
+            Some(eta) => 0.5 * (generalised(LOWEST, &ends, eta, FOURTH.order()) + own),
+            None => own.max(NOISE * generalised(LOWEST, &ends, self.eta.powi(2), FOURTH.order())),
         }
     }
 
@@ -58,23 +67,26 @@ impl Criterion {
     }
 }
 
+/// The number of the slowness of order 4.
+const LOWEST: usize = FOURTH.order() - 2;
+
 /// Computes the step of the criterion of an order `p` (Nitadori & Makino 2008): `eta (A(1) / A(p -
 /// 2))^(1 / (p - 3))`, where `A(s)^2` is `|a(s - 1)| |a(s + 1)| + |a(s)|^2` and `a(s)` the `s`-th
-/// derivative of the acceleration. Aarseth's criterion is that of order 4 with the square root of
-/// eta.
+/// derivative of the acceleration. `slowest` is `p - 2`, or a lower number where higher derivatives
+/// are not known. Aarseth's criterion is that of order 4 with the square root of eta.
 #[inline(always)]
-fn generalised(order: usize, ends: &[Vector], eta: f64) -> f64 {
+fn generalised(slowest: usize, ends: &[Vector], eta: f64, order: usize) -> f64 {
     let size2 = |s: usize| {
         let [below, own, above] = [s - 1, s, s + 1].map(|s| length(&ends[s]));
         below * above + own * own
     };
-    let (change, slowness) = (size2(1), size2(order - 2));
+    let (change, slowness) = (size2(1), size2(slowest));
     if slowness == 0.0 {
         f64::INFINITY
     } else if order == FOURTH.order() {
         (eta * change / slowness).sqrt()
     } else {
-        eta * (change / slowness).powf(0.5 / (order - 3) as f64)
+        eta * (change / slowness).powf(0.5 / (slowest - 1) as f64)
     }
 }
 
@@ -91,20 +103,23 @@ mod tests {
     fn the_step_of_a_circle_is_the_same_part_of_its_period_at_any_speed() {
         for speed in [1e-7, 1.0, 30.0] {
             // Aarseth's eta is the square of that of the other orders.
-            assert!((generalised(4, &circling(speed), 0.04) * speed - 0.2).abs() < 1e-12, "{speed}");
+            assert!((generalised(2, &circling(speed), 0.04, 4) * speed - 0.2).abs() < 1e-12, "{speed}");
             for order in [6, 8] {
-                assert!((generalised(order, &circling(speed), 0.2) * speed - 0.2).abs() < 1e-12, "{speed} {order}");
+                assert!(
+                    (generalised(order - 2, &circling(speed), 0.2, order) * speed - 0.2).abs() < 1e-12,
+                    "{speed} {order}"
+                );
             }
         }
-        assert_eq!(generalised(6, &[[0.0; 3]; 8], 0.1), f64::INFINITY);
+        assert_eq!(generalised(4, &[[0.0; 3]; 8], 0.1, 6), f64::INFINITY);
     }
 
     #[test]
     fn derivatives_between_the_ends_of_the_criterion_do_not_count() {
         for (order, within) in [(6, 2..3), (8, 3..5)] {
-            let (mut ends, expected) = (circling(2.0), generalised(order, &circling(2.0), 0.1));
+            let (mut ends, expected) = (circling(2.0), generalised(order - 2, &circling(2.0), 0.1, order));
             ends[within].fill([1e6; 3]);
-            assert_eq!(generalised(order, &ends, 0.1) == expected, order == 8, "{order}");
+            assert_eq!(generalised(order - 2, &ends, 0.1, order) == expected, order == 8, "{order}");
         }
     }
 }

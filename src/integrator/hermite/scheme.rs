@@ -94,13 +94,26 @@ impl Scheme {
     }
 
     /// Returns the order.
-    pub fn order(&self) -> usize {
+    pub const fn order(&self) -> usize {
         self.order
     }
 
     /// Returns how many derivatives of the velocity a force gives.
-    pub fn given(&self) -> usize {
+    pub const fn given(&self) -> usize {
         self.order / 2
+    }
+
+    /// Returns how many times larger the error of an acceleration at an end of a step is in a
+    /// derivative that is interpolated from it; 0 in those that a force gives.
+    #[inline(always)]
+    pub fn growth_of_rounding(&self, derivative: usize, step: f64) -> f64 {
+        let Some(place) = derivative.checked_sub(self.given()) else { return 0.0 };
+        let factor = match self.order {
+            4 => FOURTH_INTERPOLATION[place][0].factor,
+            6 => SIXTH_INTERPOLATION[place][0].factor,
+            _ => EIGHTH_INTERPOLATION[place][0].factor,
+        };
+        factor.abs() / step.powi(derivative as i32)
     }
 
     /// Returns how many derivatives of the velocity a body keeps between steps.

@@ -205,7 +205,7 @@ fn plan(course: &Course, interval: f64) -> Plan {
         gravity: 1.0,
         softening: course.softening,
         criterion: StepCriterion::Usual,
-        eta: usual_eta(Order::Second),
+        eta: usual_eta(Order::Second, false),
         eta4: ETA4,
         step: course.step,
         longest: interval,

@@ -133,7 +133,7 @@ class Kyoho(GravitationalDynamics, GravityFieldCode):
             (
                 "eta",
                 "timestep_parameter",
-                "accuracy parameter of time steps; 0: 0.02 in order 4, 0.1 in order 6, 0.3 in order 8",
+                "accuracy parameter of time steps; 0: 0.02 in order 4, 0.2 in order 6, 0.3 in order 8",
                 0.0,
             ),
             ("dt_max", "dt_max", "longest step; 0: no limit. Order 2 needs it", 0.0 | nbody_system.time),
