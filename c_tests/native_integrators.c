@@ -154,6 +154,26 @@ static void an_evolution_is_ended(int order) {
     GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
 }
 
+/* Two bodies that fall into each other without softening get an energy from rounding, and are named. */
+static void a_passage_changes_an_energy(int order) {
+    make_circle();
+    for (int i = 0; i < 2; i++) b[i].v[1] = 0;
+    kyoho_integrator *integrator = made(order, (kyoho_integrator_options)KYOHO_INTEGRATOR_OPTIONS_INIT, 1);
+    const kyoho_bodies bodies = bodies_of(b, 2);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 1, NULL, NULL));
+    kyoho_integration found = KYOHO_INTEGRATION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_describe(integrator, &found));
+    CHECK(found.energy_jumps == 0 && found.jump_first == 0 && found.jump_distance == 0);
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 2, NULL, NULL));
+    GIVES(KYOHO_OK, kyoho_integrator_describe(integrator, &found));
+    CHECK(found.energy_jumps >= 1 && found.jump_first == 7 && found.jump_second == -3);
+    CHECK(fabs(found.jump_energy) > 10);
+    CHECK(fabs(found.jump_time - 1.11) < 0.01 && found.jump_distance < 1e-3 && found.jump_step < 1e-3);
+    CHECK(found.jump_limited_steps <= found.limited_steps);
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
 static void bodies_collide_and_merge(int order) {
     kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
     options.eta = 0.01;
@@ -346,6 +366,7 @@ int main(void) {
         bodies_reach_any_time(order);
         an_evolution_is_ended(order);
         bodies_collide_and_merge(order);
+        if (order > 2) a_passage_changes_an_energy(order);
         threads_change_no_bit(order);
         states_go_on_elsewhere(order);
     }

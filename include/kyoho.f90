@@ -396,13 +396,21 @@ module kyoho
 
     ! The bodies of an integrator and its work since it was made.
     type, bind(c), public :: kyoho_integration
-        integer(c_int32_t) :: structure_size = 48
+        integer(c_int32_t) :: structure_size = 104
         integer(c_int32_t) :: body_count = 0
         real(c_double) :: time = 0                          ! of the bodies
         integer(c_int64_t) :: steps = 0                     ! of single bodies
         integer(c_int64_t) :: block_steps = 0
         integer(c_int64_t) :: limited_steps = 0             ! should have been shorter than dt_min
         integer(c_int64_t) :: interactions = 0              ! pairs whose forces were computed
+        integer(c_int64_t) :: energy_jumps = 0              ! close passages that changed an energy
+        integer(c_int32_t) :: jump_first = 0                ! the identifiers of the bodies of the last one
+        integer(c_int32_t) :: jump_second = 0
+        real(c_double) :: jump_time = 0                     ! when they were nearest
+        real(c_double) :: jump_distance = 0                 ! their distance then
+        real(c_double) :: jump_step = 0                     ! the shortest step of one of them
+        real(c_double) :: jump_energy = 0                   ! the change of their energy
+        integer(c_int64_t) :: jump_limited_steps = 0        ! that should have been shorter than dt_min
     end type
 
     public :: kyoho_version, kyoho_library_version, kyoho_result_text, kyoho_last_error, kyoho_text

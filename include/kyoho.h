@@ -863,12 +863,31 @@ typedef struct kyoho_integration {
     uint64_t limited_steps;
     // Pairs whose forces were computed.
     uint64_t interactions;
+    // Close passages of two bodies after which their energy, that of their motion round each other,
+    // was another one by more than a hundredth, or in which steps should have been shorter than the
+    // shortest. The errors of the steps have changed it then: a smaller `eta`, a shorter `dt_min` or
+    // softening helps. Order 2 looks for none.
+    uint64_t energy_jumps;
+    // The identifiers of the two bodies of the last one.
+    int32_t jump_first;
+    // See `jump_first`.
+    int32_t jump_second;
+    // The time at which they were nearest.
+    double jump_time;
+    // Their distance then, softening not included.
+    double jump_distance;
+    // The shortest step that one of them took.
+    double jump_step;
+    // The change of their energy.
+    double jump_energy;
+    // How many of their steps should have been shorter than the shortest.
+    uint64_t jump_limited_steps;
 } kyoho_integration;
 
 // A kyoho_integration with nothing set.
 #define KYOHO_INTEGRATION_INIT \
     {(int32_t)sizeof(kyoho_integration), \
-     0, 0, 0, 0, 0, 0}
+     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);

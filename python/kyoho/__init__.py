@@ -8,7 +8,7 @@
 ((1000, 3), (1000,))
 """
 
-from ._cluster import Bodies, Cluster, Encounter, Energies, Evolution, Integration
+from ._cluster import Bodies, Cluster, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._errors import Error, Result
 from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
 from ._information import Backend, Information, info
@@ -23,6 +23,7 @@ __all__ = [
     "Cluster",
     "Encounter",
     "Energies",
+    "EnergyJump",
     "Error",
     "Evolution",
     "Forces",

@@ -94,6 +94,25 @@ class Energies(NamedTuple):
         return self.kinetic + self.potential
 
 
+class EnergyJump(NamedTuple):
+    """A close passage of two bodies that changed their energy, by the errors of the steps."""
+
+    first: int
+    """The identifier of the body that was added earlier."""
+    second: int
+    """The identifier of the other one."""
+    time: float
+    """The time at which they were nearest."""
+    distance: float
+    """Their distance then, softening not included."""
+    step: float
+    """The shortest step that one of them took."""
+    energy: float
+    """The change of their energy, that of their motion round each other."""
+    limited_steps: int
+    """How many of their steps should have been shorter than the shortest."""
+
+
 class Integration(NamedTuple):
     """Counts of the work of a cluster since it was made."""
 
@@ -109,6 +128,12 @@ class Integration(NamedTuple):
     """Steps that should have been shorter than the shortest."""
     interactions: int
     """Pairs whose forces were computed."""
+    energy_jumps: int
+    """Close passages of two bodies that changed their energy by more than a hundredth, or in which
+    steps should have been shorter than the shortest. A smaller ``eta``, a shorter ``dt_min`` or
+    softening helps. Order 2 looks for none."""
+    last_jump: EnergyJump | None
+    """The last one of them."""
 
 
 class Cluster(Handle):
@@ -381,7 +406,9 @@ class Cluster(Handle):
         """Counts of its work since it was made."""
         found = structures.Integration(sizeof(structures.Integration))
         check(library.kyoho_integrator_describe(self._own(), byref(found)))
-        return Integration(*(getattr(found, name) for name in Integration._fields))
+        jump = EnergyJump(*(getattr(found, f"jump_{name}") for name in EnergyJump._fields))
+        counts = (getattr(found, name) for name in Integration._fields[:-1])
+        return Integration(*counts, jump if found.energy_jumps else None)
 
     @property
     def energies(self) -> Energies:

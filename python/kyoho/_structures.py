@@ -269,4 +269,12 @@ class Integration(ctypes.Structure):
         ("block_steps", c_uint64),
         ("limited_steps", c_uint64),
         ("interactions", c_uint64),
+        ("energy_jumps", c_uint64),
+        ("jump_first", c_int32),
+        ("jump_second", c_int32),
+        ("jump_time", c_double),
+        ("jump_distance", c_double),
+        ("jump_step", c_double),
+        ("jump_energy", c_double),
+        ("jump_limited_steps", c_uint64),
     ]

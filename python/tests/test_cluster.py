@@ -161,6 +161,19 @@ def test_an_error_of_progress_is_the_callers():
             cluster.evolve(2.0, progress=lambda *_: cluster.time, progress_seconds=0)
 
 
+@pytest.mark.parametrize("order", [4, 6, 8])
+def test_a_passage_that_changes_an_energy_is_told(order):
+    with kyoho.Cluster(order) as cluster:
+        cluster.add([[0.5, 0.1, 0], [-0.5, 0.1, 0]], [0.5, 0.5], identifiers=[7, -3])
+        cluster.evolve(1.0)
+        assert cluster.integration.energy_jumps == 0 and cluster.integration.last_jump is None
+        cluster.evolve(2.0)
+        jump = cluster.integration.last_jump
+        assert cluster.integration.energy_jumps >= 1 and jump[:2] == (7, -3)
+        assert abs(jump.time - 1.11) < 0.01 and jump.distance < 1e-3 and jump.step < 1e-3
+        assert abs(jump.energy) > 10
+
+
 def test_time_that_has_gone_ends_an_evolution():
     with circle(4, eta=1e-6) as cluster:
         begun = time.monotonic()

@@ -12,7 +12,7 @@ use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
 use super::energy::{Energies, Energy};
 use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
-use super::{Approach, Counts, Integrator};
+use super::{Approach, Counts, EnergyJump, Integrator};
 
 /// The choices of an integration. Zeros leave them open.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -92,6 +92,8 @@ pub struct Cluster {
     has_other_radii: bool,
     /// Whether encounters ended the last evolution, and no bodies were given since.
     has_encounters: bool,
+    /// The last close passage that changed an energy, of bodies by their identifiers.
+    energy_jump: Option<([i32; 2], EnergyJump)>,
 }
 
 const BODIES: &str = "bodies";
@@ -115,6 +117,7 @@ impl Cluster {
             is_changed: false,
             has_other_radii: true,
             has_encounters: false,
+            energy_jump: None,
         })
     }
 
@@ -272,7 +275,7 @@ impl Cluster {
             self.integrator.start().map_err(|error| self.named(error))?;
             self.is_changed = false;
         }
-        let before = self.integrator.counts().block_steps;
+        let Counts { block_steps: before, energy_jumps, .. } = self.integrator.counts();
         let mut end = EvolutionEnd::Time;
         let mut goes_on = |fraction: f64, all: u64| {
             let made = all - before;
@@ -287,12 +290,32 @@ impl Cluster {
         let outcome = self.integrator.advance(&mut goes_on);
         let reached = self.integrator.reached();
         self.time = if reached == 1.0 { to } else { start + reached * interval };
+        self.note_energy_jump(start, energy_jumps);
         let approach = outcome?.map(|approach| Approach { time: start + approach.time, ..approach });
         if !self.integrator.encounters().is_empty() {
             end = EvolutionEnd::Encounter;
             self.has_encounters = true;
         }
         Ok(Evolution { end, block_steps: self.integrator.counts().block_steps - before, approach })
+    }
+
+    /// Keeps the last energy jump of an evolution that began at a time, and says so in the log: after
+    /// the first one and whenever their number has doubled.
+    fn note_energy_jump(&mut self, start: f64, before: u64) {
+        let all = self.integrator.counts().energy_jumps;
+        let Some(jump) = self.integrator.energy_jump().filter(|_| all > before) else { return };
+        let jump = EnergyJump { time: start + jump.time, ..jump };
+        let identifiers = jump.bodies.map(|place| self.identifiers[place]);
+        self.energy_jump = Some((identifiers, jump));
+        if all.ilog2() > before.checked_ilog2().unwrap_or(0) || before == 0 {
+            log::warn!("{}", jump.text(all, identifiers));
+        }
+    }
+
+    /// Returns the last close passage of two bodies that changed an energy, with the identifiers that
+    /// they had then. [`Counts::energy_jumps`] counts them.
+    pub fn energy_jump(&self) -> Option<([i32; 2], EnergyJump)> {
+        self.energy_jump
     }
 
     /// Returns the encounters that ended the last evolution, of bodies by their places. There are
@@ -375,6 +398,7 @@ impl Choices {
     /// Returns the plan of an interval.
     fn plan(&self, setup: &Setup, tree: Option<TreeAccuracy>, interval: f64) -> Result<Plan> {
         let order = setup.order;
+        let averages = self.criterion.averages(order, setup.precision);
         let floor = interval * SHORTEST;
         let longest = if self.dt_max == 0.0 { interval } else { self.dt_max.min(interval) };
         if floor > longest {
@@ -398,7 +422,6 @@ impl Choices {
             interval,
             tree,
         })
-        let averages = self.criterion.averages(order, setup.precision);
     }
 }
 
@@ -566,6 +589,28 @@ mod tests {
             let now = approaching.time();
             assert_eq!(evolve(&mut approaching, now).end, EvolutionEnd::Time);
             assert!(approaching.encounters().is_empty());
+        }
+    }
+
+    #[test]
+    fn bodies_that_fall_into_each_other_without_softening_are_named() {
+        for (order, dt_max) in &ALL[1..] {
+            let mut cluster = cluster(*order, Choices { dt_max: *dt_max, ..Choices::default() });
+            cluster.add(&[body(1, 1e-9, [50.0, 0.0, 0.0], [0.0; 3])]).unwrap();
+            cluster
+                .add(&[1.0, -1.0].map(|side| body(8 + side as i32, 0.5, [0.5 * side, 0.01, 0.0], [0.0; 3])))
+                .unwrap();
+            let before = cluster.energies().unwrap().total();
+            assert_eq!(cluster.energy_jump(), None);
+            // They meet at pi / sqrt(8).
+            for to in [1.0, 2.0] {
+                evolve(&mut cluster, to);
+            }
+            let change = cluster.energies().unwrap().total() - before;
+            let Some((identifiers, jump)) = cluster.energy_jump() else { panic!("{order:?}: {change:e}") };
+            assert!(identifiers == [9, 7] && (jump.time - 1.11).abs() < 0.01, "{order:?}: {identifiers:?} {jump:?}");
+            assert!(jump.energy.abs() > 10.0 && jump.distance < 1e-3, "{order:?}: {jump:?} {change:e}");
+            assert!(cluster.counts().energy_jumps >= 1);
         }
     }
 

@@ -12,6 +12,8 @@ mod hermite;
 mod leapfrog;
 pub mod plan;
 
+use std::fmt::Display;
+
 use crate::data::{Forces, Result};
 use crate::engine::{System, TreeErrors};
 
@@ -32,6 +34,40 @@ pub struct Approach {
     pub bodies: [usize; 2],
 }
 
+/// A close passage of two bodies after which they had another energy than before, or in which steps
+/// were too long.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EnergyJump {
+    /// The places of the two bodies among all, from 0, the lower one first.
+    pub bodies: [usize; 2],
+    /// The time since the start of the interval at which they were nearest.
+    pub time: f64,
+    /// Their distance then, softening not included.
+    pub distance: f64,
+    /// The shortest step that one of them took.
+    pub step: f64,
+    /// How many steps should have been shorter than the shortest.
+    pub limited_steps: u64,
+    /// The change of their energy, that of their motion round each other.
+    pub energy: f64,
+}
+
+impl EnergyJump {
+    /// Says what happened, of so many in all and of bodies with these names.
+    pub fn text(&self, all: u64, [one, other]: [impl Display; 2]) -> String {
+        let EnergyJump { time, distance, step, limited_steps, energy, .. } = *self;
+        let limited = match limited_steps {
+            0 => String::new(),
+            steps => format!(" ({steps} steps were limited)"),
+        };
+        format!(
+            "close passages that changed an energy: {all}; the last one of bodies {one} and {other} at time {time:e}, \
+             at a distance of {distance:e}, by {energy:e} in steps down to {step:e}{limited}: take a smaller eta, a \
+             shorter dt_min or softening"
+        )
+    }
+}
+
 /// Counts of an integrator's work.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Counts {
@@ -43,6 +79,8 @@ pub struct Counts {
     pub limited_steps: u64,
     /// Pairs of the force calls.
     pub interactions: u64,
+    /// Close passages of two bodies that changed their energy; see [`EnergyJump`].
+    pub energy_jumps: u64,
 }
 
 /// Whether to go on after a block step, from the fraction of the interval that is done and the
@@ -80,6 +118,12 @@ pub trait Integrator {
     /// Returns the encounters that ended the last interval.
     fn encounters(&self) -> &[Encounter];
 
+    /// Returns the last of the close passages of the last interval that changed an energy. The
+    /// leapfrog, whose step is the caller's, looks for none.
+    fn energy_jump(&self) -> Option<EnergyJump> {
+        None
+    }
+
     /// Returns the errors of the accelerations by a tree of the bodies where they are now, against
     /// direct sums on up to this many of them; `None` without a tree.
     fn tree_errors(&mut self, _samples: usize) -> Result<Option<TreeErrors>> {
@@ -98,14 +142,14 @@ pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Inte
     })
 }
 
-/// Returns the closest approach so far, including those of a block, whose sink `k` is the body
-/// `members[k]`.
-fn closest(so_far: Option<Approach>, time: f64, members: &[usize], forces: &Forces) -> Option<Approach> {
+/// Returns the closest approach among the members of a block at a time, whose sink `k` is the body
+/// `members[k]`, if it is closer than the closest one so far.
+fn closer(so_far: Option<Approach>, time: f64, members: &[usize], forces: &Forces) -> Option<Approach> {
     let distances2 = || (0..members.len()).filter_map(|sink| Some((sink, forces.nearest(sink)?.distance2)));
     let least = distances2().fold(f64::INFINITY, |least, (_, distance2)| least.min(distance2));
     let distance = least.sqrt();
     if so_far.is_some_and(|approach| approach.distance <= distance) {
-        return so_far;
+        return None;
     }
     // Squares that differ may have one root, and then the first sink counts.
     let (sink, _) = distances2().find(|(_, distance2)| distance2.sqrt() == distance)?;

@@ -388,12 +388,35 @@ fn a_run_resumed_with_other_forces_begins_anew() {
 }
 
 #[test]
+fn close_passages_that_change_an_energy_are_told() {
+    let bodies = folder("radial").join("radial.txt");
+    // The first body is far away, and the others fall towards each other from rest.
+    std::fs::write(&bodies, "1e-9 50 0 0 0 0 0\n0.5 0.5 0.1 0 0 0 0\n0.5 -0.5 0.1 0 0 0 0\n").expect("a file");
+    let arguments = format!("run {} --backend cpu --precision double --interval 1", bodies.display());
+    assert_eq!(number(&json(&format!("{arguments} --t-end 1"))["energy_jumps"]), 0.0);
+    let report = json(&format!("{arguments} --t-end 2"));
+    let jump = &report["last_energy_jump"];
+    assert!(number(&report["energy_jumps"]) >= 1.0 && jump["bodies"] == serde_json::json!([2, 3]), "{report}");
+    assert!((number(&jump["time"]) - 1.11).abs() < 0.01 && number(&jump["energy"]).abs() > 10.0, "{jump}");
+    let text = run(&format!("{arguments} --t-end 2"));
+    let text = String::from_utf8(text.stdout).expect("text");
+    assert!(text.contains("warning         close passages that changed an energy: "), "{text}");
+    assert!(text.contains("; the last one of bodies 2 and 3 at time 1.11"), "{text}");
+}
+
+#[test]
 fn the_accuracy_parameter_goes_with_the_order() {
     let folder = folder("accuracy-parameter");
     let settings = "--backend cpu --precision double";
     json(&format!("run --plummer 32 --eps 0.1 --eta 0.03 --t-end 0.1 {settings} --output {}", folder.display()));
     let resume = format!("run --resume {} --t-end 0.2 --backend cpu", folder.join("snapshot-000016.txt").display());
-    for (order, eta) in [("--order 4", 0.03), ("--order 6", 0.1), ("--order 8", 0.3), ("--order 8 --eta 0.2", 0.2)] {
+    for (order, eta) in [
+        ("--order 4", 0.03),
+        ("--order 6", 0.2),
+        ("--order 6 --criterion average", 0.3),
+        ("--order 8", 0.3),
+        ("--order 8 --eta 0.2", 0.2),
+    ] {
         assert_eq!(number(&json(&format!("{resume} {order}"))["eta"]), eta, "{order}");
     }
     // The report has the parameter of the averaged criterion if there is one.

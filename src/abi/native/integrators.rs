@@ -450,10 +450,22 @@ pub unsafe extern "C" fn kyoho_integrator_describe(
     integration: *mut kyoho_integration,
 ) -> ResultCode {
     call_on(integrator, |cluster| {
-        let Counts { steps, block_steps, limited_steps, interactions } = cluster.counts();
-        let body_count = cluster.identifiers().len() as i32;
-        let time = cluster.time();
-        let found = kyoho_integration { body_count, time, steps, block_steps, limited_steps, interactions, ..empty() };
+        let Counts { steps, block_steps, limited_steps, interactions, energy_jumps } = cluster.counts();
+        let mut found = kyoho_integration {
+            body_count: cluster.identifiers().len() as i32,
+            time: cluster.time(),
+            steps,
+            block_steps,
+            limited_steps,
+            interactions,
+            energy_jumps,
+            ..empty()
+        };
+        if let Some(([first, second], jump)) = cluster.energy_jump() {
+            (found.jump_first, found.jump_second) = (first, second);
+            (found.jump_time, found.jump_distance, found.jump_step) = (jump.time, jump.distance, jump.step);
+            (found.jump_energy, found.jump_limited_steps) = (jump.energy, jump.limited_steps);
+        }
         // SAFETY: null or a structure.
         unsafe { structures::write("integration", integration, found) }
     })

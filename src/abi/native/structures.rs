@@ -640,6 +640,25 @@ pub struct kyoho_integration {
     pub limited_steps: u64,
     /// Pairs whose forces were computed.
     pub interactions: u64,
+    /// Close passages of two bodies after which their energy, that of their motion round each other,
+    /// was another one by more than a hundredth, or in which steps should have been shorter than the
+    /// shortest. The errors of the steps have changed it then: a smaller `eta`, a shorter `dt_min` or
+    /// softening helps. Order 2 looks for none.
+    pub energy_jumps: u64,
+    /// The identifiers of the two bodies of the last one.
+    pub jump_first: i32,
+    /// See `jump_first`.
+    pub jump_second: i32,
+    /// The time at which they were nearest.
+    pub jump_time: f64,
+    /// Their distance then, softening not included.
+    pub jump_distance: f64,
+    /// The shortest step that one of them took.
+    pub jump_step: f64,
+    /// The change of their energy.
+    pub jump_energy: f64,
+    /// How many of their steps should have been shorter than the shortest.
+    pub jump_limited_steps: u64,
 }
 
 /// An interaction that can be computed: one order in one precision and scope. Begin with

@@ -13,7 +13,7 @@ use crate::integrator::plan::Plan;
 
 use super::criterion::Criterion;
 use super::schedule::next_step;
-use super::scheme::{EIGHTH, FOURTH, SIXTH, Scheme, given};
+use super::scheme::{EIGHTH, FOURTH, SIXTH, Scheme, given, predicted};
 
 /// A body between meetings. A step of order 4 reads and writes three lines of a cache, one of the
 /// other orders four.
@@ -66,6 +66,12 @@ impl Block<'_> {
         self.scheme.predict(body, number, step, 0.0).derivatives[0]
     }
 
+    /// Returns any body at the time of the block, to which its members were advanced.
+    pub fn at_time(&self, moving: &[Moving], members: &[usize], number: usize) -> Body {
+        let body = &moving[number].body;
+        if members.binary_search(&number).is_ok() { *body } else { predicted(body, self.since_last_step(body)) }
+    }
+
     /// Returns the time that has gone since the last step of a body that is due later. That was at a
     /// multiple of its next step.
     pub fn since_last_step(&self, body: &Body) -> f64 {
@@ -73,12 +79,6 @@ impl Block<'_> {
         (self.now - (self.now / fraction).floor() * fraction) * self.plan.interval
     }
 
-    /// Reads some members into the nearest cache. They come sooner than one by one when they are
-    /// needed, because the reads do not wait for each other.
-    #[inline(always)]
-    fn fetch<'a>(&self, members: impl Iterator<Item = &'a Moving>) {
-        let last = self.scheme.kept() - 1;
-        let bits = members.fold(0, |bits, Moving { lost, body }| {
     /// Returns twice the largest error that the rounding of positions makes in the acceleration of a
     /// sink: what the last digits of two bodies, as they are kept and as they are predicted, change
     /// of the pull of all on one at the distance of the nearest.
@@ -90,6 +90,12 @@ impl Block<'_> {
         if distance2 > 0.0 { 8.0 * f64::EPSILON * size * forces.potential(sink).abs() / distance2 } else { 0.0 }
     }
 
+    /// Reads some members into the nearest cache. They come sooner than one by one when they are
+    /// needed, because the reads do not wait for each other.
+    #[inline(always)]
+    fn fetch<'a>(&self, members: impl Iterator<Item = &'a Moving>) {
+        let last = self.scheme.kept() - 1;
+        let bits = members.fold(0, |bits, Moving { lost, body }| {
             // There is one number of each line.
             let numbers = [lost[0][0], body.position[0], body.derivatives[1][0], body.derivatives[last][2]];
             numbers.iter().fold(bits, |bits, number| bits | number.to_bits())

@@ -7,6 +7,7 @@
 
 mod block;
 mod criterion;
+mod passages;
 mod schedule;
 mod scheme;
 
@@ -17,10 +18,11 @@ use crate::hal::threads::Threads;
 use super::body::Body;
 use super::encounters::{Encounter, Encounters};
 use super::plan::Plan;
-use super::{Approach, Counts, GoOn, Integrator, closest};
+use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 
 use block::{Block, FAR, Moving};
 use criterion::Criterion;
+use passages::{Passages, WATCHED};
 use schedule::Schedule;
 use scheme::given;
 
@@ -44,6 +46,8 @@ pub struct Hermite {
     /// Threads that advance them.
     threads: Threads,
     approach: Option<Approach>,
+    passages: Passages,
+    energy_jump: Option<EnergyJump>,
     encounters: Option<Encounters>,
     reached: f64,
     counts: Counts,
@@ -64,6 +68,8 @@ impl Hermite {
             members: Vec::new(),
             due: Vec::new(),
             approach: None,
+            passages: Passages::default(),
+            energy_jump: None,
             encounters: None,
             reached: 0.0,
             counts: Counts::default(),
@@ -81,6 +87,8 @@ impl Hermite {
         self.threads = if n < FAR { Threads::alone() } else { Threads::for_copies(self.system.setup().threads) };
         self.moving.clear();
         self.members.clear();
+        // Other bodies may be at their places.
+        self.passages.clear();
         memory::reserve(&mut self.moving, n, "bodies between meetings")?;
         memory::reserve(&mut self.members, n, "the bodies of a block")
     }
@@ -141,13 +149,26 @@ impl Hermite {
         self.system.set_time(time)?;
         self.system.start_from_fn(n, true, members.len(), |place| block.sink(moving, members, place))?;
         let forces = self.system.wait()?;
-        self.approach = closest(self.approach, time, members, &forces);
+        let is_watched = members.len() <= WATCHED;
+        let nearest = closer(self.approach.filter(|_| !is_watched), time, members, &forces);
+        if let Some(near) = nearest.filter(|near| self.approach.is_none_or(|closest| near.distance < closest.distance))
+        {
+            self.approach = Some(near);
+        }
         if let Some(encounters) = self.encounters.as_mut().filter(|_| go_on) {
             encounters.look(members, &forces, |number| block.position(moving, members, number))?;
         }
         memory::lengthen(&mut self.due, members.len(), "the bodies of a block", || 0.0)?;
         let due = &mut self.due[..members.len()];
-        self.counts.limited_steps += block.advance(&self.system.forces()?, moving, members, due, &self.threads);
+        let limited = block.advance(&self.system.forces()?, moving, members, due, &self.threads);
+        self.counts.limited_steps += limited;
+        if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
+            let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));
+            if let Some(jump) = self.passages.follow(plan, &pair, time, limited) {
+                self.counts.energy_jumps += 1;
+                self.energy_jump = Some(jump);
+            }
+        }
         if go_on {
             members.iter().zip(due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
             let body_at = |place: usize| (members[place], &moving[members[place]].body);
@@ -163,6 +184,7 @@ impl Hermite {
 /// are many.
 fn write<'a>(
     system: &mut System,
+    (plan, time): (&Plan, f64),
     count: usize,
     body_at: impl Fn(usize) -> (usize, &'a Body) + Sync,
 ) -> Result<()> {
@@ -185,14 +207,13 @@ fn write<'a>(
 
 impl Integrator for Hermite {
     fn advance(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
-        (self.approach, self.reached) = (None, 0.0);
+        (self.approach, self.energy_jump, self.reached) = (None, None, 0.0);
         self.encounters.iter_mut().for_each(Encounters::clear);
         self.send_all()?;
         self.schedule.clear();
         self.moving.clear();
         for (number, body) in self.bodies.iter().enumerate() {
             let fraction = self.plan.fraction(body.step);
-    (plan, time): (&Plan, f64),
             self.schedule.put(number, fraction)?;
             // Snapshots do not have the rounding errors, and a resumed run has to give the same
             // bits.
@@ -210,6 +231,7 @@ impl Integrator for Hermite {
             self.meet(done)?;
         }
         self.bodies.iter_mut().zip(&self.moving).for_each(|(body, moving)| *body = moving.body);
+        self.passages.count_from(done * self.plan.interval);
         self.reached = done;
         Ok(self.approach)
     }
@@ -259,6 +281,10 @@ impl Integrator for Hermite {
         self.encounters.as_ref().map_or(&[], Encounters::found)
     }
 
+    fn energy_jump(&self) -> Option<EnergyJump> {
+        self.energy_jump
+    }
+
     fn counts(&self) -> Counts {
         Counts { interactions: self.system.statistics().interactions, ..self.counts }
     }
@@ -269,8 +295,9 @@ mod tests {
     use crate::config::Settings;
     use crate::data::{Order, Precision};
     use crate::integrator::body::{length, vector};
-    use crate::integrator::plan::StepCriterion;
+    use crate::integrator::plan::{StepCriterion, usual_eta};
     use crate::integrator::tests::random;
+    use crate::law::double_double::DoubleDouble;
 
     use super::*;
 
@@ -296,7 +323,6 @@ mod tests {
     /// Returns two bodies of mass 1/2 on ellipses round each other, with major axis 1 and period 2
     /// pi, at their largest distance.
     fn ellipse(eccentricity: f64) -> Vec<Body> {
-    use crate::law::double_double::DoubleDouble;
         let (distance, speed) = (1.0 + eccentricity, ((1.0 - eccentricity) / (1.0 + eccentricity)).sqrt());
         let body = |side: f64| Body::new(0.5, [0.5 * side * distance, 0.0, 0.0], [0.0, 0.5 * side * speed, 0.0]);
         vec![body(1.0), body(-1.0)]
@@ -374,6 +400,29 @@ mod tests {
     }
 
     #[test]
+    fn sources_of_two_doubles_have_all_digits_of_their_bodies() {
+        let time = DoubleDouble::from_limb(0.3);
+        for order in ORDERS {
+            let plan = Plan { precision: Precision::Quad, ..plan(order, 0.02, 0.25) };
+            let mut hermite = integrator(plan, ellipse(0.5), 1);
+            hermite.send_all().unwrap();
+            hermite.system.set_time(time.high).unwrap();
+            let sent = hermite.system.quad_predicted(0..2).unwrap();
+            for (body, sent) in hermite.bodies.iter().zip(sent) {
+                for (k, sent) in sent.unwrap()[0].into_iter().enumerate() {
+                    let terms = body.motion().into_iter().enumerate().take(order as usize);
+                    let position = terms.rev().fold(DoubleDouble::ZERO, |sum, (n, vector)| {
+                        let next = DoubleDouble::from_limb(vector[k]);
+                        next + sum * time / DoubleDouble::from_limb((n + 1) as f64)
+                    });
+                    let error = (sent.high - position.high) + (sent.low - position.low);
+                    assert!(error.abs() < 1e-31, "{order:?}: {sent:?} {position:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn bodies_meet_at_the_end_of_each_interval() {
         for order in ORDERS {
             let mut hermite = integrator(plan(order, 0.02, 0.25), ellipse(0.0), 1);
@@ -398,29 +447,95 @@ mod tests {
             // The step is a quarter of 0.02 times the time scale, which is 1, rounded down to a
             // power of two.
             assert!(hermite.counts().block_steps <= 256 + 16, "{order:?}: {:?}", hermite.counts());
+        }
+    }
+
     #[test]
-    fn sources_of_two_doubles_have_all_digits_of_their_bodies() {
-        let time = DoubleDouble::from_limb(0.3);
-        for order in ORDERS {
-            let plan = Plan { precision: Precision::Quad, ..plan(order, 0.02, 0.25) };
-            let mut hermite = integrator(plan, ellipse(0.5), 1);
-            hermite.send_all().unwrap();
-            hermite.system.set_time(time.high).unwrap();
-            let sent = hermite.system.quad_predicted(0..2).unwrap();
-            for (body, sent) in hermite.bodies.iter().zip(sent) {
-                for (k, sent) in sent.unwrap()[0].into_iter().enumerate() {
-                    let terms = body.motion().into_iter().enumerate().take(order as usize);
-                    let position = terms.rev().fold(DoubleDouble::ZERO, |sum, (n, vector)| {
-                        let next = DoubleDouble::from_limb(vector[k]);
-                        next + sum * time / DoubleDouble::from_limb((n + 1) as f64)
-                    });
-                    let error = (sent.high - position.high) + (sent.low - position.low);
-                    assert!(error.abs() < 1e-31, "{order:?}: {sent:?} {position:?}");
+    fn steps_far_from_the_origin_are_as_many_as_there() {
+        let (own, average) = (StepCriterion::Order, StepCriterion::Average);
+        for (order, criterion, eta) in [
+            (Order::Fourth, StepCriterion::Usual, usual_eta(Order::Fourth, false)),
+            (Order::Sixth, own, 0.1),
+            (Order::Sixth, own, 0.3),
+            (Order::Sixth, average, 0.1),
+            (Order::Eighth, own, 0.1),
+            (Order::Eighth, own, 0.3),
+            (Order::Eighth, average, 0.3),
+        ] {
+            for eccentricity in [0.0, 0.5] {
+                let steps = |offset: f64| {
+                    let interval = 20.0 * std::f64::consts::PI;
+                    let plan = Plan { interval, criterion, ..plan(order, eta, interval) };
+                    let mut bodies = ellipse(eccentricity);
+                    bodies.iter_mut().for_each(|body| body.position[0] += offset);
+                    let mut hermite = integrator(plan, bodies, 1);
+                    hermite.advance(&mut |_, steps| steps < 100_000).unwrap();
+                    assert_eq!(hermite.reached, 1.0, "{order:?} {criterion:?} {eta} at {offset:e}");
+                    hermite.counts().steps as f64
+                };
+                let at_origin = steps(0.0);
+                for offset in [1e4, 2e7, 2e9] {
+                    let ratio = steps(offset) / at_origin;
+                    let what = format!("{order:?} {criterion:?} {eta} {eccentricity} at {offset:e}");
+                    // The criterion of a lower order differs by some from that of a higher one on an ellipse.
+                    let allowed = match order {
+                        _ if eccentricity > 0.0 => 0.5,
+                        Order::Eighth => 0.3,
+                        _ => 0.05,
+                    };
+                    assert!((ratio - 1.0).abs() < allowed, "{what}: {ratio} of {at_origin}");
                 }
             }
         }
     }
 
+    #[test]
+    fn a_passage_that_changes_an_energy_is_told() {
+        let energy = |bodies: &[Body]| {
+            let [one, other] = [&bodies[0], &bodies[1]];
+            let distance = length(&vector(|k| one.position[k] - other.position[k]));
+            0.25 * (length(&one.velocity).powi(2) + length(&other.velocity).powi(2)) - 0.25 / distance
+        };
+        for order in ORDERS {
+            // One period of a nearly radial orbit, and of an elliptic one.
+            for (eccentricity, has_jump) in [(1.0 - 1e-6, order == Order::Fourth), (0.9, false)] {
+                let interval = std::f64::consts::TAU;
+                let mut hermite = integrator(
+                    Plan { interval, ..plan(order, usual_eta(order, false), interval) },
+                    ellipse(eccentricity),
+                    1,
+                );
+                let before = energy(hermite.bodies());
+                hermite.advance(&mut |_, _| true).unwrap();
+                let (jump, change) = (hermite.energy_jump(), energy(hermite.bodies()) - before);
+                assert_eq!(hermite.counts().energy_jumps, u64::from(jump.is_some()));
+                if has_jump {
+                    assert!(jump.is_some(), "{order:?} {eccentricity}: {change:e}");
+                }
+                let Some(jump) = jump else {
+                    assert!(change.abs() < 0.05 * before.abs(), "{order:?} {eccentricity}: {change:e}");
+                    continue;
+                };
+                assert!(eccentricity > 0.9 && jump.bodies == [0, 1] && jump.limited_steps == 0, "{order:?} {jump:?}");
+                assert!((jump.energy / change - 1.0).abs() < 0.1, "{order:?}: {jump:?} of {change:e}");
+                assert!(jump.distance < 1e-5 && jump.step < 1e-5, "{jump:?}");
+                assert!((jump.time - 0.5 * interval).abs() < 0.1, "{jump:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_passage_in_steps_that_are_too_long_is_told() {
+        for order in ORDERS {
+            let mut hermite =
+                integrator(Plan { shortest: 1e-3, ..plan(order, usual_eta(order, false), 1.0) }, ellipse(0.99), 1);
+            for _ in 0..6 {
+                hermite.advance(&mut |_, _| true).unwrap();
+                if let Some(jump) = hermite.energy_jump() {
+                    assert!(jump.limited_steps > 0 && jump.bodies == [0, 1] && jump.step == 1.0 / 1024.0, "{jump:?}");
+                }
+            }
+            assert!(hermite.counts().energy_jumps >= 1, "{order:?}");
         }
     }
 

@@ -146,6 +146,16 @@ impl Scheme {
     }
 }
 
+/// Returns a body after a time, with its acceleration, from all derivatives that it keeps.
+pub fn predicted(body: &Body, time: f64) -> Body {
+    let motion = body.motion();
+    let mut predicted = *body;
+    predicted.position = series(&motion, time, 0);
+    predicted.velocity = series(&motion[1..], time, 0);
+    predicted.derivatives[0] = series(&motion[2..], time, 0);
+    predicted
+}
+
 // These functions are compiled for each order, so that no loop is left whose length depends on it.
 
 /// Returns the vectors of a sink, the first `GIVEN` of which are predicted.

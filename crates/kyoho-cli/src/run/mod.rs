@@ -89,6 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         })?;
         report.seconds += began.elapsed().as_secs_f64();
         report.approach(approach, meeting.time());
+        report.energy_jump(integrator.energy_jump(), meeting.time());
         meeting.number = first + done + 1;
         let energy = energies.of(integrator.bodies())?;
         let errors = measured(&mut *integrator)?;

@@ -11,7 +11,7 @@ use kyoho::data::error::shown;
 use kyoho::engine::TreeErrors;
 use kyoho::integrator::energy::Energy;
 use kyoho::integrator::plan::Plan;
-use kyoho::integrator::{Approach, Counts};
+use kyoho::integrator::{Approach, Counts, EnergyJump};
 use kyoho::{Setup, System};
 
 /// The energies at one time.
@@ -70,6 +70,19 @@ struct Closest {
     bodies: [usize; 2],
 }
 
+/// The close passages that changed an energy, and the last of them.
+#[derive(Debug, Clone, Serialize)]
+struct Jump {
+    energy: f64,
+    distance: f64,
+    step: f64,
+    limited_steps: u64,
+    time: f64,
+    bodies: [usize; 2],
+    #[serde(skip)]
+    of_interval: EnergyJump,
+}
+
 /// The whole report of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -109,6 +122,8 @@ pub struct Report {
     interactions_per_second: f64,
     steps_per_second: f64,
     closest_approach: Option<Closest>,
+    energy_jumps: u64,
+    last_energy_jump: Option<Jump>,
     snapshots: Vec<PathBuf>,
     #[serde(skip)]
     tree_name: Option<String>,
@@ -160,6 +175,8 @@ impl Report {
             interactions_per_second: 0.0,
             steps_per_second: 0.0,
             closest_approach: None,
+            energy_jumps: 0,
+            last_energy_jump: None,
             snapshots: Vec::new(),
             tree_name: plan.tree_name(),
             tree_crossover,
@@ -216,6 +233,15 @@ impl Report {
         }
     }
 
+    /// Takes the last close passage that changed an energy, of an interval that began at a time.
+    pub fn energy_jump(&mut self, jump: Option<EnergyJump>, start: f64) {
+        let Some(of_interval) = jump else { return };
+        let EnergyJump { bodies, time, distance, step, limited_steps, energy } = of_interval;
+        let (time, bodies) = (start + time, bodies.map(|body| body + 1));
+        let of_interval = EnergyJump { time, ..of_interval };
+        self.last_energy_jump = Some(Jump { energy, distance, step, limited_steps, time, bodies, of_interval });
+    }
+
     /// Prints the outcome.
     pub fn end(&mut self, counts: Counts, snapshots: Vec<PathBuf>, json: bool) -> Result<()> {
         let last = self.energies[self.energies.len() - 1];
@@ -227,6 +253,7 @@ impl Report {
         self.seconds_per_block_step = self.seconds / counts.block_steps as f64;
         self.limited_steps = counts.limited_steps;
         self.interactions = counts.interactions;
+        self.energy_jumps = counts.energy_jumps;
         self.interactions_per_second = counts.interactions as f64 / self.seconds;
         self.steps_per_second = counts.steps as f64 / self.seconds;
         self.snapshots = snapshots;
@@ -247,6 +274,9 @@ impl Report {
         }
         if let Some(Closest { distance, time, bodies: [first, second] }) = self.closest_approach {
             out!("closest         {distance:.6e} between bodies {first} and {second} at time {}", rounded(time))?;
+        }
+        if let Some(Jump { of_interval, bodies, .. }) = &self.last_energy_jump {
+            out!("warning         {}", of_interval.text(self.energy_jumps, *bodies))?;
         }
         if self.sums_by_tree {
             // The pairs of a tree are not summed one by one.
