@@ -5,8 +5,9 @@ use std::sync::Arc;
 use kyoho::data::{Interaction, Order, Precision, Spare};
 use kyoho::hal::threads::Threads;
 use kyoho::law::catalogue::interaction;
+use kyoho::method::tree::LEAF;
 use kyoho::method::tree::accuracy::Effort;
-use kyoho::method::tree::cpu::{Counts, Points, Settings, TreeSums};
+use kyoho::method::tree::cpu::{Counts, Octree, Points, Settings, TreeSums};
 use kyoho::method::tree::criterion::Criterion;
 use kyoho::simd::expansions::Number;
 use kyoho::simd::kernel::{Kernel, kernel_32, kernel_64};
@@ -513,4 +514,51 @@ fn cpu_seconds() -> f64 {
     // SAFETY: the time is there to be written.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+#[test]
+fn only_bodies_in_one_point_are_more_than_a_leaf_has() {
+    let plain = plummer(3000).positions;
+    let mut heaps = plain.clone();
+    heaps[..2000].iter_mut().enumerate().for_each(|(k, at)| *at = plain[k % 3]);
+    let mut rounded = plain.clone();
+    let beside = |k: usize| std::array::from_fn(|axis| plain[0][axis] * (1.0 + f64::EPSILON * (k % 100) as f64));
+    rounded[..2000].iter_mut().enumerate().for_each(|(k, at)| *at = beside(k));
+    let mut nested = plain.clone();
+    nested.iter_mut().enumerate().for_each(|(k, at)| *at = times(*at, 10_f64.powi(-20 * (k % 13) as i32)));
+    let mut escaped = plain.clone();
+    (escaped[5], escaped[6]) = ([-1e15, 3.0, 1e14], [1e100, 0.0, -1e90]);
+    for (name, positions) in [("heaps", heaps), ("rounded", rounded), ("nested", nested), ("escaped", escaped)] {
+        let tree = Octree::new(&positions, &Threads::new(2), &Spare::default()).unwrap();
+        let mut order = tree.order.to_vec();
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..3000), "{name}: each body once");
+        let ends: Vec<usize> = tree.generations.iter().map(|generation| generation.end).collect();
+        let starts = tree.generations.iter().map(|generation| generation.start);
+        assert!(starts.eq([0].into_iter().chain(ends.iter().copied()).take(ends.len())), "{name}: generations");
+        assert_eq!(ends.last(), Some(&tree.cells.len()), "{name}");
+        for (number, cell) in tree.cells.iter().enumerate() {
+            let bodies = &tree.order[cell.body_range()];
+            let first = positions[bodies[0] as usize];
+            if cell.is_leaf() {
+                let are_together = bodies.iter().all(|body| positions[*body as usize] == first);
+                assert!(bodies.len() <= LEAF || are_together, "{name}: {cell:?}");
+                continue;
+            }
+            let children = &tree.cells[cell.child_range()];
+            assert!(children.len() > 1 && cell.child_range().start > number, "{name}: {cell:?}");
+            let mut end = cell.first_body;
+            for child in children {
+                assert!(child.first_body == end && child.depth > cell.depth, "{name}: {child:?} of {cell:?}");
+                end += child.bodies;
+            }
+            assert_eq!(end, cell.first_body + cell.bodies, "{name}: {cell:?}");
+            // No octant holds bodies that are farther apart than it is long, but for their rounding.
+            let side = tree.cube.side(cell.depth.into()) * (1.0 + 1e-9) + 1e-3 * tree.cube.side(42);
+            let apart =
+                |body: &u32| (0..3).map(|k| (positions[*body as usize][k] - first[k]).abs()).fold(0.0, f64::max);
+            let most = bodies.iter().map(apart).fold(0.0, f64::max);
+            assert!(most <= side, "{name}: {most:e} in {cell:?} of the side {side:e}");
+        }
+    }
 }

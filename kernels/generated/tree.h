@@ -23,6 +23,10 @@
 #define CELLS_OF_BLOCK 8
 #define MOST_PAIRS 1024
 #define MOST_COUNTED 65535
+#define SAMPLES 64
+#define ESCAPED 30
+#define BESIDE_BULK 10
+#define MOST_ESCAPED 40
 #define MOST_ALIKE 512
 #define CROWD 32
 #define SELECT_THREADS 256
@@ -56,6 +60,7 @@
 #define FLOOR 0.2f
 #define MOST_PARTS 16.0f
 #define LEAST_S2 9.313226e-10f
+#define MOST_RADIUS 1048576.0f
 #define LEAST_S2_OF_ORDER_4 1.5e-8f
 #define LEAST_S2_OF_ORDER_5 9.6e-7f
 #define LEAST_S2_OF_ORDER_6 7.7e-6f

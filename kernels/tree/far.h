@@ -91,6 +91,9 @@ shift_locals(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_high
         const Sink sink = sinks[(long)level * room + number];
         const uint parent = numbers[(long)before * room + sink.around];
         const CellPlace centre = place_of_sink(&sink, sink_places, sink_highs, sink_lows), from = sink_places[sink.around];
+        // One that is too large for an expansion has none.
+        if (!(from.high.w < INFINITY_32))
+            continue;
         GLOBAL const float4 *const around = (GLOBAL const float4 *)(locals + local_place(sink_counts, before, parent));
         GLOBAL float4 *const own = (GLOBAL float4 *)(locals + local_place(sink_counts, level, number));
         float expansion[LOCAL_STRIDE];

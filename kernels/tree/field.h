@@ -317,7 +317,8 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
             if (THREAD == 0) {
                 const uint body = sink.first_body;
                 // That of the leaf is at least its floor.
-                const float floor_of_leaf = accelerations[body] * fmin(1.0f, FLOOR * ratios[body] * sink_places[sink.cell].high.w);
+                const float radius = sink_places[sink.cell].high.w;
+                const float floor_of_leaf = radius < INFINITY_32 ? accelerations[body] * fmin(1.0f, FLOOR * ratios[body] * radius) : 0.0f;
                 accelerations[body] = fmax(acceleration_of(field), floor_of_leaf);
             }
             continue;
@@ -346,7 +347,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
                 const float acceleration = acceleration_of(own), tide = tide_of(own), radius = middle.high.w;
                 const float ratio = fmin(tide > 0.0f ? tide / acceleration : 0.0f, MOST_RATIO);
                 // For the centre of a symmetric system.
-                const float floor_of_leaf = FLOOR * tide * radius;
+                const float floor_of_leaf = radius < INFINITY_32 ? FLOOR * tide * radius : 0.0f;
                 const uint first = cells[leaf].first_body, end_of_leaf = place < starting ? first + cells[leaf].bodies : first;
                 for (uint other = first + THREAD % SHARING; other < end_of_leaf; other += SHARING) {
                     accelerations[other] = fmax(acceleration, floor_of_leaf);

@@ -58,13 +58,50 @@ find_box(const BodyLayout layout, GLOBAL const char *bodies, GLOBAL double *boxe
         boxes[BLOCK * 6 + THREAD] = shared[THREAD * BOX_THREADS];
 }
 
-// Chooses the cube: its low corner is that of the box of all bodies, its side the smallest power of
-// two that is larger than the box's longest side. It also clears what is found later. One thread
-// block.
-KERNEL(BOX_THREADS, 1)
-choose_cube(GLOBAL const double *boxes, GLOBAL double *cube, GLOBAL uint *found, int count, double softening2)
+// The binary exponent of a power of two above a number. That of zero is below LOWEST_EXPONENT.
+FUNCTION int exponent_above(double number)
 {
-    LOCAL double least[6][BOX_THREADS];
+    return ((int)(BITS_OF_DOUBLE(number) >> 52) & 0x7ff) - 1022;
+}
+
+// Finds between which coordinates most bodies are, by SAMPLES of them: all but about an eighth at
+// either end of each axis.
+FUNCTION void find_bulk(const BodyLayout *layout, GLOBAL const char *bodies, uint places, LOCAL_POINTER double *samples,
+    LOCAL_POINTER double *bulk)
+{
+    const uint body = places < SAMPLES ? (uint)THREAD : (uint)((ulong)THREAD * places / SAMPLES);
+    const int is = THREAD < SAMPLES && body < places && is_there(position_of(bodies, layout, body, 0));
+    if (THREAD < 6)
+        bulk[THREAD] = 0.0;
+    for (int k = 0; k < 3; ++k) {
+        const double own = is ? position_of(bodies, layout, body, k) : FAR_AWAY;
+        SYNC;
+        if (THREAD < SAMPLES)
+            samples[THREAD] = own;
+        SYNC;
+        int before = 0, all = 0;
+        for (int other = 0; other < SAMPLES; ++other) {
+            before += samples[other] < own || samples[other] == own && other < THREAD;
+            all += samples[other] < FAR_AWAY;
+        }
+        const int outside = (all + 3) / 8;
+        if (is && before == outside)
+            bulk[k] = own;
+        if (is && before == all - 1 - outside)
+            bulk[3 + k] = own;
+    }
+    SYNC;
+}
+
+// Chooses the cube: its low corner is that of the box of all bodies, its side the smallest power of
+// two that is larger than the box's longest side. Where the box is 2^ESCAPED times as large as that
+// of most bodies, the cube is one around these, with room beside them, and the keys of bodies outside
+// it are those of its border. It also clears what is found later. One thread block.
+KERNEL(BOX_THREADS, 1)
+choose_cube(const BodyLayout layout, GLOBAL const char *bodies, GLOBAL const double *boxes, GLOBAL double *cube,
+    GLOBAL uint *found, uint places, int count, double softening2)
+{
+    LOCAL double least[6][BOX_THREADS], samples[SAMPLES], bulk[6];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     if (THREAD < FOUND)
@@ -83,7 +120,7 @@ choose_cube(GLOBAL const double *boxes, GLOBAL double *cube, GLOBAL uint *found,
                 least[k][THREAD] = fmin(least[k][THREAD], least[k][THREAD + apart]);
         }
     }
-    SYNC;
+    find_bulk(&layout, bodies, places, samples, bulk);
     if (THREAD == 0) {
         double longest = 0.0;
         UNROLL
@@ -91,10 +128,19 @@ choose_cube(GLOBAL const double *boxes, GLOBAL double *cube, GLOBAL uint *found,
             longest = fmax(longest, -least[3 + k][0] - least[k][0]);
             cube[CUBE_LOW + k] = least[k][0];
         }
-        // The exponent of zero is below the lowest one.
-        longest *= 1.0 + 9.5367431640625e-7;
-        const int exponent = ((int)(BITS_OF_DOUBLE(longest) >> 52) & 0x7ff) - 1022;
-        const int side = exponent > LOWEST_EXPONENT ? exponent : LOWEST_EXPONENT;
+        const int exponent = exponent_above(longest * (1.0 + 9.5367431640625e-7));
+        int side = exponent > LOWEST_EXPONENT ? exponent : LOWEST_EXPONENT;
+        double longest_of_bulk = 0.0;
+        UNROLL
+        for (int k = 0; k < 3; ++k)
+            longest_of_bulk = fmax(longest_of_bulk, bulk[3 + k] - bulk[k]);
+        const int of_bulk = exponent_above(longest_of_bulk);
+        if (longest_of_bulk > 0.0 && of_bulk > LOWEST_EXPONENT && side > of_bulk + ESCAPED) {
+            side = of_bulk + BESIDE_BULK > side - MOST_ESCAPED ? of_bulk + BESIDE_BULK : side - MOST_ESCAPED;
+            UNROLL
+            for (int k = 0; k < 3; ++k)
+                cube[CUBE_LOW + k] = 0.5 * (bulk[k] + bulk[3 + k]) - ldexp(0.5, side);
+        }
         cube[CUBE_TO_KEYS] = ldexp(1.0, LEVELS - side);
         // The softening is in the range of 32 bits too.
         const int softening = softening2 > 0.0 ? (((int)(BITS_OF_DOUBLE(softening2) >> 52) & 0x7ff) - 1023) / 2 : -MOST_UNITS;

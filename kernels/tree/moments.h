@@ -102,12 +102,14 @@ FUNCTION void read_record(GLOBAL const float4 *moments, uint cell, float record[
     }
 }
 
-// Writes a cell; with an opening angle above 0 its distance stands in the place of `rho`.
+// Writes a cell; with an opening angle above 0 its distance stands in the place of `rho`. A cell so
+// large that its moments may be out of range has an infinite radius, and they are never used.
 FUNCTION void write_cell(GLOBAL CellPlace *places, GLOBAL CellReach *reaches, GLOBAL float4 *moments, uint cell,
     const Cell *of, const Summary *summary, const float terms[TERMS], float theta)
 {
     CellPlace place;
-    place.high = FLOAT4(summary->high.x, summary->high.y, summary->high.z, summary->radius);
+    const float radius = summary->radius <= MOST_RADIUS ? summary->radius : INFINITY_32;
+    place.high = FLOAT4(summary->high.x, summary->high.y, summary->high.z, radius);
     place.low = FLOAT4(summary->low.x, summary->low.y, summary->low.z, summary->mass);
     places[cell] = place;
     CellReach reach;
@@ -151,6 +153,13 @@ sum_leaves(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const fl
             plain[0] += x, plain[1] += y, plain[2] += z;
             sum[3] += weight;
         }
+        if (cell.bodies > LEAF) {
+            // So many that single precision would lose some of their mass.
+            double mass = 0.0;
+            for (uint body = cell.first_body; body < end; ++body)
+                mass += fabs(highs[body].w);
+            sum[3] = (float)mass;
+        }
         const int has_mass = sum[3] > 0.0f;
         const float inverse = 1.0f / (has_mass ? sum[3] : (float)cell.bodies);
         const float x_of_centre = (has_mass ? sum[0] : plain[0]) * inverse;
@@ -175,6 +184,7 @@ sum_leaves(GLOBAL const Cell *cells, GLOBAL const float4 *highs, GLOBAL const fl
             add_body(-x, -y, -z, at.w, terms);
         }
         summary.radius = sqrt(farthest2);
+        terms[0] = sum[3];
         write_cell(places, reaches, moments, number, &cell, &summary, terms, theta);
     }
 }

@@ -6,7 +6,11 @@
 // The order of addition: up to NEAR_PIECE sources of a segment are a piece, and those of a strand in
 // it are added in single precision; then strands and pieces in double precision; then the segments
 // in double precision, after their sums were rounded to single.
+//
+// Bodies of a leaf that are more than a leaf may have and in one point are one source of all their
+// mass, so that many of them do not cost the square of their number.
 
+#define NO_SOURCE 0xffffffffu
 #define NEAR_TILE (4 * LANES)
 #define NEAR_PIECE (8 * NEAR_TILE)
 #define MOST_SINKS 4
@@ -87,7 +91,7 @@ FUNCTION void write_sums(double sum[4], int is_seen, uint sink, GLOBAL const flo
 
 // The parts, then the groups whose lists are no longer than parts end up with.
 KERNEL(LANES, 32)
-add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
+add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const CellPlace *sink_places,
     GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows, GLOBAL const uint *sink_numbers,
     GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,
     GLOBAL const uint *near_heads, GLOBAL uint *lists, GLOBAL const uint *used, GLOBAL const uint *parts,
@@ -99,6 +103,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
     LOCAL float4 tile[MOST_SINKS * STRAND_STRIDE > NEAR_TILE ? MOST_SINKS * STRAND_STRIDE : NEAR_TILE];
     LOCAL_POINTER float *const strand_sums = (LOCAL_POINTER float *)tile;
     LOCAL uint tile_places[NEAR_TILE], firsts[LANES], ends[LANES];
+    // The mass of all bodies of a cell, if they are in one point and one source together, or else -1.
+    LOCAL float point_masses[LANES];
     // Where the bodies of a cell begin among those that come to the tile, as bits.
     LOCAL uint begins[NEAR_TILE / LANES];
     // Whether the source that is a sink itself was among those that are summed directly.
@@ -154,10 +160,15 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
             for (uint entry = 0; entry < entries; entry += LANES) {
                 // The cells, and where the bodies of each begin among those of all.
                 uint first = 0, bodies = 0;
+                float point_mass = -1.0f;
                 if (entry + THREAD < entries) {
-                    const Cell cell = cells[lists[segment + 2 + entry + THREAD]];
+                    const uint number = lists[segment + 2 + entry + THREAD];
+                    const Cell cell = cells[number];
                     first = cell.first_body, bodies = cell.bodies;
+                    if (cell.children == 0 && bodies > LEAF && places[number].high.w == 0.0f)
+                        bodies = 1, point_mass = places[number].low.w;
                 }
+                point_masses[THREAD] = point_mass;
                 const uint begin_of_cell = sum_before(bodies, ends);
                 firsts[THREAD] = first - begin_of_cell;
                 const uint all = ends[LANES - 1];
@@ -179,9 +190,13 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *sink_places,
                             const uint cell = begun + COUNT_BITS(here & (BELOW << 1 | 1u)) - 1;
                             const uint source = firsts[cell] + at;
                             const float4 high = highs[source], low = lows[source];
+                            const float of_point = point_masses[cell];
+                            const int is_point = of_point >= 0.0f;
                             tile[to] = FLOAT4(APART(high, low, centre.high, centre.low, x),
-                                APART(high, low, centre.high, centre.low, y), APART(high, low, centre.high, centre.low, z), high.w);
-                            tile_places[to] = source;
+                                APART(high, low, centre.high, centre.low, y), APART(high, low, centre.high, centre.low, z),
+                                is_point ? of_point : high.w);
+                            // A sink that is one of many in a point is taken from the sums afterwards.
+                            tile_places[to] = is_point ? NO_SOURCE : source;
                             if (are_sources ? source >= own_cell.first_body && source < own_end : softening2 == 0.0f) {
                                 ATOMIC_MIN(&guards[0], to);
                                 ATOMIC_MAX(&guards[1], to + 1);

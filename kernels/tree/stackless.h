@@ -46,7 +46,9 @@ add_points(const BodyLayout layout, GLOBAL const char *sinks, GLOBAL const uint 
         const float dz = APART(centre.high, centre.low, high, low, z), apart2 = fma(dx, dx, fma(dy, dy, dz * dz));
         // Infinite where the sink is far away.
         const float halvings = (float)(1UL << of.depth);
-        const int is_point = longest * longest < apart2 * (halvings * halvings);
+        // Bodies outside the cube are farther from one another than octants are long.
+        const float least = 0.25f * centre.high.w / theta;
+        const int is_point = longest * longest < apart2 * (halvings * halvings) && least * least < apart2;
         if (is_point) {
             ADD_POINT(centre.low.w, 0)
         } else if (of.children == 0) {

@@ -9,6 +9,12 @@
 //! holds them all; so it has at least two children, and octants with a single octant inside are no
 //! cells. Cells stand generation by generation, the children of a cell next to each other in the
 //! order of their keys, and these in the order of their parents.
+//!
+//! Bodies whose keys are the same are a leaf however many they are. On CPUs those that are more than
+//! [`LEAF`] and not in one point are divided again, by keys in a cube around them alone, so that many
+//! bodies of a leaf are always in one point: the cells of such a division are further generations
+//! behind all others. On GPUs the cube is one around most bodies where some are 2^30 times as far out,
+//! whose keys are those of its border.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -27,7 +33,8 @@ pub struct Cell {
     pub first_child: u32,
     /// The number of its children; zero for a leaf.
     pub children: u16,
-    /// How many levels deep the smallest octant is that holds its bodies.
+    /// How many levels deep the smallest octant is that holds its bodies. Octants of more than
+    /// [`LEVELS`] levels are those of cubes around bodies that keys do not tell apart.
     pub depth: u16,
 }
 
@@ -40,6 +47,19 @@ impl Cell {
     /// Whether it has to be divided.
     pub fn is_divided(&self) -> bool {
         self.bodies as usize > LEAF && u32::from(self.depth) < LEVELS
+    }
+
+    /// Whether its bodies agree in all levels of keys, are more than a leaf may have, and are not in
+    /// one point. `place` returns where a body is.
+    pub fn is_divided_by_places(&self, place: impl Fn(usize) -> [f64; 3]) -> bool {
+        let bodies = self.bodies as usize;
+        self.is_leaf() && bodies > LEAF && (1..bodies).any(|body| place(body) != place(0))
+    }
+
+    /// Whether it is a leaf of so many bodies that they are in one point, where they act on others as
+    /// one body of all their mass.
+    pub fn is_point(&self) -> bool {
+        self.is_leaf() && self.bodies as usize > LEAF
     }
 
     /// Whether it has no children.

@@ -20,7 +20,7 @@ pub mod cube;
 pub mod gpu;
 pub mod neighbours;
 
-/// A leaf has at most this many bodies, unless they have the same key.
+/// A leaf has at most this many bodies, unless they are in one point or, on GPUs, have the same key.
 pub const LEAF: usize = 32;
 /// Sinks that share their lists of near sources are at most this many, unless a leaf has more.
 pub const GROUP: usize = 64;

@@ -1,6 +1,7 @@
 //! The checks, grouped by subject.
 
 mod addresses;
+mod degenerate;
 mod errors;
 mod forces;
 mod lists;
@@ -102,6 +103,8 @@ pub static CHECKS: &[Check] = &[
     trees::DEVICES,
     trees::MOVING,
     trees::NEIGHBOURS,
+    degenerate::FORCES,
+    degenerate::PAIRS_OF_POINTS,
     written_pairs::OPERATIONS,
     written_pairs::GRAVITY,
     written_pairs::REDUCTIONS,

@@ -48,8 +48,18 @@ pub struct Octree {
 }
 
 impl Octree {
-    /// Makes the tree of some positions.
+    /// Makes the tree of some positions. A leaf of more than [`LEAF`] bodies has them in one point.
     pub fn new(positions: &[[f64; 3]], threads: &Threads, spare: &Spare) -> Result<Octree> {
+        let (mut tree, is_deep) = Octree::by_keys(positions, threads, spare)?;
+        if is_deep {
+            tree.divide_last_leaves(positions, threads)?;
+        }
+        Ok(tree)
+    }
+
+    /// Makes the tree that keys in the cube of all bodies tell apart, and says whether they needed
+    /// their low words.
+    fn by_keys(positions: &[[f64; 3]], threads: &Threads, spare: &Spare) -> Result<(Octree, bool)> {
         let cube = cube(positions, threads)?;
         let mut places = sorted(positions, &cube, threads, spare)?;
         let lows = low_words(positions, &cube, &mut places, threads)?;
@@ -59,7 +69,77 @@ impl Octree {
         threads.each(places.chunks(PIECE).zip(order.chunks_mut(PIECE)), |(places, order)| {
             places.iter().zip(order).for_each(|(place, body)| *body = place.body);
         });
-        Ok(Octree { cube, order, cells, generations })
+        Ok((Octree { cube, order, cells, generations }, !lows.is_empty()))
+    }
+
+    /// Divides leaves whose bodies agree in all levels but are at several places, by keys in the
+    /// cubes around these, until there are none. The new cells are further generations.
+    fn divide_last_leaves(&mut self, positions: &[[f64; 3]], threads: &Threads) -> Result<()> {
+        const WHAT: &str = "cells";
+        let mut looked_at = 0..self.cells.len();
+        while !looked_at.is_empty() {
+            let mut parts: Vec<(usize, Octree)> = Vec::new();
+            for number in looked_at.clone() {
+                let cell = self.cells[number];
+                let place_of = |body: &u32| positions[*body as usize];
+                let bodies = &mut self.order[cell.body_range()];
+                if cell.is_divided_by_places(|body| place_of(&bodies[body])) {
+                    let places = memory::collected(bodies.iter().map(place_of), WHAT)?;
+                    let (part, _) = Octree::by_keys(&places, threads, &Spare::default())?;
+                    let sorted = memory::collected(part.order.iter().map(|body| bodies[*body as usize]), WHAT)?;
+                    bodies.copy_from_slice(&sorted);
+                    // One cell has bodies whose differences are too small for any cube.
+                    if part.cells.len() > 1 {
+                        memory::push(&mut parts, (number, part), WHAT)?;
+                    }
+                }
+            }
+            looked_at.start = self.cells.len();
+            self.join(&parts)?;
+            looked_at.end = self.cells.len();
+        }
+        Ok(())
+    }
+
+    /// Puts trees in the place of the leaves of these numbers, of whose bodies they are.
+    fn join(&mut self, parts: &[(usize, Octree)]) -> Result<()> {
+        const WHAT: &str = "cells";
+        let generations = parts.iter().map(|(_, part)| part.generations.len()).max().unwrap_or(0);
+        for generation in 0..generations {
+            let start = self.cells.len();
+            let mut end = start;
+            if generation > 0 {
+                let of_part = |part: &Octree| part.generations.get(generation).map_or(0, |cells| cells.len());
+                end += parts.iter().map(|(_, part)| of_part(part)).sum::<usize>();
+                memory::lengthen(&mut self.cells, end, WHAT, Cell::default)?;
+                memory::push(&mut self.generations, start..end, WHAT)?;
+            }
+            // Where the children of this generation begin.
+            let mut next = end;
+            let mut first = start;
+            for (leaf, part) in parts {
+                let Some(cells) = part.generations.get(generation) else { continue };
+                let first_body = self.cells[*leaf].first_body;
+                let deeper = (self.cube.exponent - part.cube.exponent).max(0) as u16;
+                let children = part.generations.get(generation + 1).cloned().unwrap_or_default();
+                for number in cells.clone() {
+                    let mut cell = part.cells[number];
+                    cell.depth += deeper;
+                    if !cell.is_leaf() {
+                        cell.first_child = (cell.first_child as usize - children.start + next) as u32;
+                    }
+                    if generation == 0 {
+                        self.cells[*leaf] = Cell { first_body, ..cell };
+                    } else {
+                        cell.first_body += first_body;
+                        self.cells[first] = cell;
+                        first += 1;
+                    }
+                }
+                next += children.len();
+            }
+        }
+        Ok(())
     }
 
     /// Returns the cell that follows all that is below each cell, by which a walk needs no stack.

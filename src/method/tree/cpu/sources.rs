@@ -8,7 +8,7 @@ use crate::law::indices::{factorial, place};
 use crate::law::lanes::MAX_LANES;
 use crate::method::tree::cells::Cell;
 use crate::method::tree::criterion::Criterion;
-use crate::method::tree::cube::{exponent_of, power_of_two};
+use crate::method::tree::cube::{LEVELS, exponent_of, power_of_two};
 use crate::simd::expansions::{CellRecord, Expansions, Number};
 
 use super::octree::Octree;
@@ -18,6 +18,8 @@ const CELLS_OF_TASK: usize = 256;
 /// Cells of at most this many bodies get the smallest radius that holds these; larger ones get one
 /// that holds the spheres of their children.
 const BODIES_OF_RADIUS: u32 = 128;
+/// The diagonal of a cube over its side.
+const SQRT_3: f64 = 1.7320508075688772;
 
 /// The units of a tree: powers of two of the caller's, in which cells of most bodies have a size of
 /// about one.
@@ -33,7 +35,15 @@ pub struct TreeUnits {
     pub least2: f64,
     /// The largest radius of a cell whose expansion is used.
     pub largest: f64,
+    /// Whether some cell is so small that the rounding of its centre is seen beside its extent.
+    pub has_tiny_cells: bool,
 }
+
+/// The numbers of levels that the octants of cells may be deep: the sides are normal numbers.
+const MOST_LEVELS: usize = 2300;
+/// The rounding of a centre over the extent of a cell from which on dipoles are carried, as a binary
+/// exponent.
+const SEEN: i32 = -20;
 
 /// The largest mass in the units of a tree has this binary exponent; see
 /// [`crate::data::Bounds::SINGLE`].
@@ -43,12 +53,16 @@ impl TreeUnits {
     /// Returns the units for a tree of sources.
     pub fn new<E: Number>(tree: &Octree, masses: &[f64], softening2: f64) -> TreeUnits {
         // The octants in which the leaves of most bodies are.
-        let mut bodies = [0_u64; 64];
+        let mut bodies = [0_u64; MOST_LEVELS];
+        let mut deepest = -1;
         for cell in tree.cells.iter() {
             for child in &tree.cells[cell.child_range()] {
                 if child.is_leaf() {
                     bodies[usize::from(cell.depth) + 1] += u64::from(child.bodies);
                 }
+            }
+            if cell.bodies > 1 {
+                deepest = deepest.max(i32::from(cell.depth));
             }
         }
         let all: u64 = bodies.iter().sum();
@@ -60,12 +74,15 @@ impl TreeUnits {
         let depth = median.unwrap_or(0) as i32;
         // Derivatives of the order 4, moments of the order 6 and sums of 2^31 bodies stay in range.
         // Higher orders have a least distance of their own in single precision (`least_s2`).
-        let (low, high) = if size_of::<E>() == 4 { (-11, 14) } else { (-100, 100) };
+        // A body may be as many powers of two of a leaf's size away as the squares, cubes and masses of
+        // these distances are numbers; a centre, of two numbers of 32 bits or one of 64, is rounded to so
+        // many.
+        let (low, high, reach, digits) = if size_of::<E>() == 4 { (-11, 14, 60, 48) } else { (-100, 100, 150, 53) };
         // Coordinates and the softening stay in range too.
         let softening = exponent_of(softening2) / 2;
         let side = tree.cube.side(0);
         let farthest = tree.cube.low.iter().fold(0.0_f64, |most, low| most.max(low.abs()).max((low + side).abs()));
-        let length = -(tree.cube.exponent - depth + 2).max(softening - 8).max(exponent_of(farthest) - 60);
+        let length = -(tree.cube.exponent - depth + 2).max(softening - 8).max(exponent_of(farthest) - reach);
         let largest = masses.iter().fold(0.0_f64, |largest, mass| largest.max(mass.abs()));
         let mass = if largest > 0.0 { LARGEST_MASS - exponent_of(largest) } else { 0 };
         let units = Units { mass, length, speed: 0 };
@@ -75,6 +92,7 @@ impl TreeUnits {
             mass: power_of_two(mass),
             least2: power_of_two(2 * low),
             largest: power_of_two(high),
+            has_tiny_cells: deepest >= 0 && tree.cube.exponent - deepest < exponent_of(farthest) - digits - SEEN,
         }
     }
 }
@@ -204,20 +222,28 @@ impl<E: Number> Upward<'_, E> {
     /// Makes the moments of a leaf.
     fn leaf(&self, cell: &Cell, moments: &mut [E], scratch: &mut Scratch<E>) -> Summary {
         let Sources { positions: [x, y, z], masses, .. } = self.sources;
-        let bodies = cell.body_range();
-        let (x, y, z) = (&x[bodies.clone()], &y[bodies.clone()], &z[bodies.clone()]);
-        let masses = &masses[bodies.clone()];
-        let count = bodies.len();
+        let mut bodies = cell.body_range();
+        let mut masses = &masses[bodies.clone()];
         let mass: f64 = masses.iter().map(|mass| mass.abs()).sum();
-        let weight = |body: usize| if mass > 0.0 { masses[body].abs() / mass } else { 1.0 / count as f64 };
-        let mut center = [0.0; 3];
-        for body in 0..count {
-            let weight = weight(body);
-            center[0] += weight * x[body];
-            center[1] += weight * y[body];
-            center[2] += weight * z[body];
+        // Bodies in one point are one body.
+        let of_point = [masses.iter().sum()];
+        if cell.is_point() {
+            masses = &of_point;
+            bodies.end = bodies.start + 1;
         }
-        let center = Self::rounded(center);
+        let (x, y, z) = (&x[bodies.clone()], &y[bodies.clone()], &z[bodies.clone()]);
+        let count = bodies.len();
+        let size: f64 = masses.iter().map(|mass| mass.abs()).sum();
+        let weight = |body: usize| if size > 0.0 { masses[body].abs() / size } else { 1.0 / count as f64 };
+        // From the first body, so that the centre of bodies in one place is that place.
+        let mut offset = [0.0; 3];
+        for body in 1..count {
+            let weight = weight(body);
+            offset[0] += weight * (x[body] - x[0]);
+            offset[1] += weight * (y[body] - y[0]);
+            offset[2] += weight * (z[body] - z[0]);
+        }
+        let center = Self::rounded([x[0] + offset[0], y[0] + offset[1], z[0] + offset[2]]);
         let padded = count.next_multiple_of(MAX_LANES);
         let zero = E::from_f64(0.0);
         for row in &mut scratch.rows {
@@ -306,9 +332,14 @@ impl<E: Number> Upward<'_, E> {
                 let cube = &self.sources.tree.cube;
                 let first = self.bodies[self.sources.tree.order[cell.first_body as usize] as usize];
                 let depth = u32::from(cell.depth);
-                let middle = cube.middle(cube.key(first), depth);
-                let offset = length(std::array::from_fn(|k| center[k] - middle[k] * units.length));
-                cube.side(depth) * units.length / theta + offset
+                let side = cube.side(depth) * units.length;
+                let offset = if depth > LEVELS {
+                    side * SQRT_3 / 2.0
+                } else {
+                    let middle = cube.middle(cube.key(first), depth);
+                    length(std::array::from_fn(|k| center[k] - middle[k] * units.length))
+                };
+                side / theta + offset
             }
             Criterion::Angle { .. } => 0.0,
         };

@@ -23,6 +23,8 @@ use super::walk::{self, Handed, Pass, Sorting, sink_cell};
 const PIECE: usize = 1 << 14;
 /// The sources of a tile; the places behind them are overwritten.
 const SOURCES_OF_TILE: usize = CHUNK - MAX_LANES;
+/// The index of a source that is all bodies in a point. No sink has it.
+const OF_POINT: i32 = -2;
 /// The most sinks whose near sums are made at a time.
 const SINKS_AT_ONCE: usize = 256;
 
@@ -139,7 +141,8 @@ impl<E: Number> TreeSums<'_, E> {
             Sources::<E>::new(tree, (sources.positions, sources.masses), settings.softening2, (threads, spare))?;
         counts.seconds[0] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        let expansions = E::expansions(settings.level, settings.order, of_sources.has_negative);
+        let has_dipoles = of_sources.has_negative || of_sources.units.has_tiny_cells;
+        let expansions = E::expansions(settings.level, settings.order, has_dipoles);
         of_sources.expand(&*expansions, settings.criterion, sources.positions, (threads, spare))?;
         let units = of_sources.units;
         let sink_tree = own_tree.as_ref().unwrap_or(&of_sources.tree);
@@ -326,6 +329,8 @@ struct Scratch<E> {
     kept: CellList,
     /// The bodies of near cells.
     ranges: Vec<std::ops::Range<usize>>,
+    /// Near cells whose bodies are in one point.
+    points: Vec<u32>,
     /// Positions of sinks, and the values of the local expansion.
     rows: [Vec<E>; 7],
     positions: [Vec<f64>; 3],
@@ -342,6 +347,7 @@ impl<E: Number> Default for Scratch<E> {
             sums: Sums::default(),
             kept: CellList::default(),
             ranges: Vec::new(),
+            points: Vec::new(),
             rows: Default::default(),
             positions: Default::default(),
         }
@@ -492,22 +498,28 @@ impl<E: Number> Walk<'_, '_, E> {
         scratch: &mut Scratch<E>,
         out: &mut [[f64; 4]],
     ) -> Result<u64> {
-        let Scratch { lanes, lane_sums, tile, sums, ranges, rows, positions, .. } = scratch;
+        let Scratch { lanes, lane_sums, tile, sums, ranges, points, rows, positions, .. } = scratch;
         let (kernel, interaction) = (self.with.kernel, self.with.interaction);
         let tile = match tile {
             Some(tile) => tile,
             none => none.insert(Tile::new(kernel.rows())?),
         };
-        // Cells that follow one another are one range.
+        // Cells that follow one another are one range. Bodies in one point are one source.
         ranges.clear();
-        for cell in cells {
-            let range = self.sources.tree.cells[*cell as usize].body_range();
+        points.clear();
+        for number in cells {
+            let cell = &self.sources.tree.cells[*number as usize];
+            if cell.is_point() {
+                memory::push(points, *number, "near cells")?;
+                continue;
+            }
+            let range = cell.body_range();
             match ranges.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
                 _ => memory::push(ranges, range, "near cells")?,
             }
         }
-        let sources: usize = ranges.iter().map(|range| range.len()).sum();
+        let sources: usize = ranges.iter().map(|range| range.len()).sum::<usize>() + points.len();
         let units = self.sources.units.units;
         let Sources { positions: [x, y, z], masses, .. } = self.sources;
         let bodies = [&x[..], &y[..], &z[..], &masses[..]];
@@ -551,6 +563,14 @@ impl<E: Number> Walk<'_, '_, E> {
                     }
                 }
             }
+            for number in &*points {
+                if filled == SOURCES_OF_TILE {
+                    flush(tile, filled);
+                    filled = 0;
+                }
+                self.gather_point(*number, center, (tile, filled));
+                filled += 1;
+            }
             if filled > 0 {
                 flush(tile, filled);
             }
@@ -569,6 +589,17 @@ impl<E: Number> Walk<'_, '_, E> {
             first = end;
         }
         Ok((sources * sinks.len()) as u64)
+    }
+
+    /// Puts all bodies of a cell, which are in one point, into a tile as one source, which no sink
+    /// leaves out: its own one is taken out of the sums.
+    fn gather_point(&self, number: u32, center: [f64; 3], (tile, place): (&mut Tile<E>, usize)) {
+        let Sources { positions: [x, y, z], masses, moments, tree, .. } = self.sources;
+        let first = tree.cells[number as usize].first_body as usize;
+        let (bodies, limbs) = ([&x[..], &y[..], &z[..], &masses[..]], self.with.kernel.limbs());
+        self.expansions.gather(bodies, (first, 1), center, limbs, (tile, place));
+        tile.rows_mut()[place] = moments[number as usize * self.expansions.stride()];
+        tile.indices_mut()[place] = OF_POINT;
     }
 
     /// Makes the values of a local expansion at positions relative to its centre.
@@ -608,11 +639,13 @@ impl<E: Number> Walk<'_, '_, E> {
         let source = place as usize;
         let r: [f64; 3] = std::array::from_fn(|k| self.sources.positions[k][source] - self.positions[k][sink]);
         let s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + self.softening2;
-        let inverse = 1.0 / s2.sqrt();
-        let potential = self.sources.masses[source] * inverse;
-        row[0] += potential * units.sum_unit(0);
-        for k in 0..3 {
-            row[1 + k] -= potential * inverse * inverse * r[k] * units.sum_unit(1 + k);
+        if s2 > 0.0 {
+            let inverse = 1.0 / s2.sqrt();
+            let potential = self.sources.masses[source] * inverse;
+            row[0] += potential * units.sum_unit(0);
+            for k in 0..3 {
+                row[1 + k] -= potential * inverse * inverse * r[k] * units.sum_unit(1 + k);
+            }
         }
     }
 }

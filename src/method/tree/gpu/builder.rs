@@ -339,7 +339,8 @@ impl<G: Gpu> Tree<G> {
             let arguments = [layout, memory, boxes, Argument::Bytes(bytes_of(&count))];
             launch_after_copies(on, &mut kernels.find_box, (blocks, BOX_THREADS), &arguments)?;
             let softening2 = Argument::Bytes(bytes_of(&given.softening2));
-            let arguments = [boxes, self.cube.at(), self.found.at(), Argument::Bytes(bytes_of(&number)), softening2];
+            let (places, number) = (Argument::Bytes(bytes_of(&count)), Argument::Bytes(bytes_of(&number)));
+            let arguments = [layout, memory, boxes, self.cube.at(), self.found.at(), places, number, softening2];
             launch(on, &mut kernels.choose_cube, (1, BOX_THREADS), &arguments)
         }
     }

@@ -46,6 +46,16 @@ pub const CELLS_OF_BLOCK: usize = 8;
 pub const MOST_PAIRS: usize = 1024;
 /// The most bodies of a cell that walks know of.
 pub const MOST_COUNTED: usize = u16::MAX as usize;
+/// Bodies by which it is found where most are, fewer than [`BOX_THREADS`].
+pub const SAMPLES: usize = 64;
+/// How many powers of two the box of all bodies may be as large as that of most of them, so that the
+/// cube is around all.
+pub const ESCAPED: i32 = 30;
+/// How many powers of two the cube around most bodies is larger than these.
+pub const BESIDE_BULK: i32 = 10;
+/// How many powers of two smaller than the box of all bodies the cube is at most, so that squared
+/// distances are numbers of 32 bits.
+pub const MOST_ESCAPED: i32 = 50 - SIDE_EXPONENT;
 /// Bodies that may agree in all bits that the sort compares.
 pub const MOST_ALIKE: usize = 512;
 /// Bodies beside one that make the search for its place slow, if they agree in these bits.
@@ -80,6 +90,9 @@ pub const FIELD_CUT2: f64 = 0.81;
 /// The least squared distance, in the units of the tree, at which expansions are used, so that
 /// derivatives are in the range of numbers.
 pub const LEAST_S2: f64 = 9.313225746154785e-10;
+
+/// The largest radius, in the units of the tree, of a cell whose expansions are used.
+pub const MOST_RADIUS: f64 = 1048576.0;
 
 /// The binary exponent of the side of the cube in the units of the tree. Cells of the deepest
 /// levels are as far below 1 as the cube is above.
@@ -232,6 +245,10 @@ mod tests {
             ("CELLS_OF_BLOCK", CELLS_OF_BLOCK as i64),
             ("MOST_PAIRS", MOST_PAIRS as i64),
             ("MOST_COUNTED", MOST_COUNTED as i64),
+            ("SAMPLES", SAMPLES as i64),
+            ("ESCAPED", ESCAPED.into()),
+            ("BESIDE_BULK", BESIDE_BULK.into()),
+            ("MOST_ESCAPED", MOST_ESCAPED.into()),
             ("MOST_ALIKE", MOST_ALIKE as i64),
             ("CROWD", CROWD as i64),
             ("SELECT_THREADS", SELECT_THREADS as i64),
@@ -270,6 +287,7 @@ mod tests {
             ("FLOOR", FLOOR),
             ("MOST_PARTS", MOST_PARTS),
             ("LEAST_S2", LEAST_S2),
+            ("MOST_RADIUS", MOST_RADIUS),
             ("LEAST_S2_OF_ORDER_4", order4),
             ("LEAST_S2_OF_ORDER_5", order5),
             ("LEAST_S2_OF_ORDER_6", order6),

@@ -461,6 +461,7 @@ impl<G: Gpu> Forces<G> {
             self.clock.end(on, TreePhase::Expansions)?;
             let arguments = [
                 tree.cells.at(),
+                places,
                 sink_places,
                 sink_highs,
                 sink_lows,
@@ -531,6 +532,7 @@ impl<G: Gpu> Forces<G> {
         let places = LEVELS_OF_SINKS * room + self.room_of_groups;
         let lists = Lists {
             cells: tree.copied(on, &tree.cells, tree.cells())?,
+            places: tree.copied(on, &tree.places, tree.cells())?,
             words: tree.copied(on, &self.lists, words)?,
             sinks: tree.copied(on, &self.sinks, places)?,
             far_heads: tree.copied(on, &self.far_heads, places)?,
@@ -560,6 +562,8 @@ impl<G: Gpu> Forces<G> {
 /// The lists of a call, copied to the host.
 struct Lists {
     cells: Vec<Cell>,
+    /// Of each cell the centre, of which the fourth number is the radius, and what it rounds off.
+    places: Vec<[f32; 8]>,
     words: Vec<u32>,
     /// Of each sink its cell, the cell around it, its first body and the number of its bodies.
     sinks: Vec<[u32; 4]>,
@@ -587,7 +591,11 @@ impl Lists {
                 let [_, _, _, bodies] = self.sinks[place].map(u64::from);
                 profile.far += bodies * self.sum(self.far_heads[place], &|_| 1);
                 if level == LEVELS_OF_SINKS {
-                    let of_cell = |cell: u32| u64::from(self.cells[cell as usize].bodies);
+                    // Bodies in one point are one source.
+                    let of_cell = |cell: u32| match (self.cells[cell as usize], self.places[cell as usize][3]) {
+                        (cell, 0.0) if cell.is_point() => 1,
+                        (cell, _) => u64::from(cell.bodies),
+                    };
                     profile.near += bodies * self.sum(self.near_heads[place], &of_cell);
                 }
             }
