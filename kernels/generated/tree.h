@@ -53,6 +53,10 @@
 #define FOUND_LARGE 5
 #define FOUND_STARTS 6
 #define FOUND 50
+#define OWN_NONE 0
+#define OWN_ITSELF 1
+#define OWN_LISTED 2
+#define OWN_REPEATED 3
 #define CUBE_LOW 0
 #define CUBE_TO_KEYS 3
 #define CUBE_TO_UNITS 4

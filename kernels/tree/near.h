@@ -10,7 +10,8 @@
 // Bodies of a leaf that are more than a leaf may have and in one point are one source of all their
 // mass, so that many of them do not cost the square of their number.
 
-#define NO_SOURCE 0xffffffffu
+// The place of a source that is all bodies in a point. No sink leaves it out.
+#define OF_POINT 0xfffffffeu
 #define NEAR_TILE (4 * LANES)
 #define NEAR_PIECE (8 * NEAR_TILE)
 #define MOST_SINKS 4
@@ -27,7 +28,7 @@
         const float s2 = fma(dx, dx, fma(dy, dy, fma(dz, dz, softening2))); \
         float inverse = INVERSE_SQRT_32(s2); \
         if (is_guarded) { \
-            const int is_own = are_sources && (place) == own + i * wide; \
+            const int is_own = (place) == own[i * wide + lane]; \
             if (is_own) \
                 seen[i * wide + lane] = 1; \
             inverse = is_own || s2 == 0.0f ? 0.0f : inverse; \
@@ -68,16 +69,35 @@ FUNCTION uint sinks_of_thread(uint of_turn)
     return each;
 }
 
+// Whether a source is in a cell of a list whose bodies are summed one by one.
+FUNCTION int is_listed(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const uint *lists, uint segment,
+    uint source)
+{
+    int is = 0;
+    for (; segment != NO_SEGMENT && !is; segment = lists[segment + 1]) {
+        for (uint entry = 0; entry < lists[segment] && !is; ++entry) {
+            const uint number = lists[segment + 2 + entry];
+            const Cell cell = cells[number];
+            const int is_point = cell.children == 0 && cell.bodies > LEAF && places[number].high.w == 0.0f;
+            is = source - cell.first_body < cell.bodies && !is_point;
+        }
+    }
+    return is;
+}
+
 // Writes the force on a sink, the sums over far and near cells, to the number of the sink, or, with
 // `is_sorted`, to its place behind the `done` sinks of earlier calls. `place` is that among the
-// sinks of this call. `adds` says that other forces are there.
+// sinks of this call. `adds` says that other forces are there. Where sinks leave out sources that are
+// not themselves, `seen` gets whether that of the sink was among those that were summed.
 FUNCTION void write_sums(double sum[4], int is_seen, uint sink, GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers,
-    GLOBAL const float4 *far_sums, GLOBAL double *forces, float softening2, double unit, double mass_factor, int adds,
-    int are_sources, int is_sorted, uint done, uint place)
+    GLOBAL const float4 *far_sums, GLOBAL double *forces, GLOBAL uint *seen, float softening2, double unit,
+    double mass_factor, int adds, int own_kind, int is_sorted, uint done, uint place)
 {
     // With a softening the source that is the sink itself may be part of an expansion.
-    if (are_sources && !is_seen && softening2 > 0.0f)
+    if (own_kind == OWN_ITSELF && !is_seen && softening2 > 0.0f)
         sum[0] -= sink_highs[sink].w * INVERSE_SQRT_32(softening2);
+    if (own_kind >= OWN_LISTED)
+        seen[sink] = is_seen;
     const double factor = 1.0 / mass_factor;
     const long to = 4 * (long)(is_sorted ? done + place : sink_numbers[sink]);
     const float4 far_sum = far_sums[place];
@@ -96,8 +116,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
     GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,
     GLOBAL const uint *near_heads, GLOBAL uint *lists, GLOBAL const uint *used, GLOBAL const uint *parts,
     GLOBAL const float4 *far_sums, GLOBAL double *forces, GLOBAL const double *frame, double softening2_given,
-    double mass_factor, uint room, uint room_of_parts, int adds, int are_sources, int is_sorted,
-    uint done)
+    double mass_factor, uint room, uint room_of_parts, int adds, int is_sorted, uint done,
+    GLOBAL const uint *owns, GLOBAL const uint *own_firsts, GLOBAL uint *seen_sinks, int own_kind)
 {
     // Between pieces the sums of the threads are there.
     LOCAL float4 tile[MOST_SINKS * STRAND_STRIDE > NEAR_TILE ? MOST_SINKS * STRAND_STRIDE : NEAR_TILE];
@@ -109,9 +129,13 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
     LOCAL uint begins[NEAR_TILE / LANES];
     // Whether the source that is a sink itself was among those that are summed directly.
     LOCAL uint seen[MOST_OF_TURN + MOST_SINKS];
+    // The first source that each sink leaves out.
+    LOCAL uint own[MOST_OF_TURN + MOST_SINKS];
     // Where the first source of the tile is that may be a sink itself or at the place of one, and
     // where the last ends.
     LOCAL uint guards[2];
+    // From the first source that a sink of the turn leaves out to the end of the last.
+    LOCAL uint own_range[2];
     LOCAL double totals[4 * MOST_OF_TURN];
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
@@ -128,14 +152,14 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
             continue;
         const Sink group = sinks[(long)LEVELS_OF_SINKS * room + number];
         const CellPlace centre = place_of_sink(&group, sink_places, sink_highs, sink_lows);
-        // A body at the place of a sink is in its leaf, of which the sink may be one body alone.
-        const Cell own_cell = cells[are_sources ? group.cell : 0];
-        const uint own_end = own_cell.first_body + own_cell.bodies;
+        // Where sinks are the sources, a body at the place of a sink is in its leaf, of which the sink
+        // may be one body alone.
+        const Cell own_cell = cells[own_kind == OWN_ITSELF ? group.cell : 0];
+        const int guards_all = own_kind != OWN_ITSELF && softening2 == 0.0f;
         for (uint begin = 0; begin < group.bodies; begin += MOST_OF_TURN) {
             const uint left = group.bodies - begin, of_turn = left < MOST_OF_TURN ? left : MOST_OF_TURN;
             const uint each = sinks_of_thread(of_turn), wide = (of_turn + each - 1) / each, strands = LANES / wide;
             const uint strand = THREAD / wide, lane = THREAD % wide;
-            const uint own = group.first_body + begin + lane;
             float x[MOST_SINKS], y[MOST_SINKS], z[MOST_SINKS], sums[MOST_SINKS][4];
             UNROLL
             for (uint i = 0; i < MOST_SINKS; ++i) {
@@ -152,10 +176,27 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
             SYNC_32;
             for (uint place = THREAD; place < 4 * of_turn; place += LANES)
                 totals[place] = 0.0;
-            for (uint place = THREAD; place < of_turn; place += LANES)
-                seen[place] = 0;
-            if (THREAD == 0)
+            if (THREAD == 0) {
                 guards[0] = NEAR_TILE, guards[1] = 0;
+                const int is_itself = own_kind == OWN_ITSELF;
+                own_range[0] = is_itself ? own_cell.first_body : NO_SOURCE;
+                own_range[1] = is_itself ? own_cell.first_body + own_cell.bodies : 0;
+            }
+            SYNC_32;
+            // Threads have places behind the last sink, too.
+            for (uint place = THREAD; place < each * wide; place += LANES) {
+                const uint sink = group.first_body + begin + place;
+                const int has_own = own_kind >= OWN_LISTED && place < of_turn;
+                const uint source = has_own ? owns[sink] : own_kind == OWN_ITSELF ? sink : NO_SOURCE;
+                seen[place] = 0;
+                own[place] = source;
+                if (has_own && source != NO_SOURCE) {
+                    ATOMIC_MIN(&own_range[0], source);
+                    ATOMIC_MAX(&own_range[1], source + 1);
+                }
+            }
+            SYNC_32;
+            const uint own_first = own_range[0], own_end = own_range[1];
             uint filled = 0, in_piece = 0;
             for (uint entry = 0; entry < entries; entry += LANES) {
                 // The cells, and where the bodies of each begin among those of all.
@@ -195,9 +236,10 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
                             tile[to] = FLOAT4(APART(high, low, centre.high, centre.low, x),
                                 APART(high, low, centre.high, centre.low, y), APART(high, low, centre.high, centre.low, z),
                                 is_point ? of_point : high.w);
+                            const uint with_index = own_kind == OWN_REPEATED ? own_firsts[source] : source;
                             // A sink that is one of many in a point is taken from the sums afterwards.
-                            tile_places[to] = is_point ? NO_SOURCE : source;
-                            if (are_sources ? source >= own_cell.first_body && source < own_end : softening2 == 0.0f) {
+                            tile_places[to] = is_point ? OF_POINT : with_index;
+                            if (guards_all || with_index >= own_first && with_index < own_end) {
                                 ATOMIC_MIN(&guards[0], to);
                                 ATOMIC_MAX(&guards[1], to + 1);
                             }
@@ -262,8 +304,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
                     for (int q = 0; q < 4; ++q)
                         sum[q] = totals[4 * place + q];
                     const uint sink = group.first_body + begin + place;
-                    write_sums(sum, seen[place] > 0, sink, sink_highs, sink_numbers, far_sums, forces, softening2, unit,
-                        mass_factor, adds, are_sources, is_sorted, done, sink - sink_counts[SHARE]);
+                    write_sums(sum, seen[place] > 0, sink, sink_highs, sink_numbers, far_sums, forces, seen_sinks, softening2,
+                        unit, mass_factor, adds, own_kind, is_sorted, done, sink - sink_counts[SHARE]);
                 }
             }
             SYNC_32;
@@ -276,8 +318,8 @@ KERNEL(LANES, 16)
 join_parts(GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers, GLOBAL const Sink *sinks,
     GLOBAL const uint *sink_counts, GLOBAL const uint *near_heads, GLOBAL const uint *lists, GLOBAL const uint *used,
     GLOBAL const uint *parts, GLOBAL const float4 *far_sums, GLOBAL double *forces, GLOBAL const double *frame,
-    double softening2_given, double mass_factor, uint room, uint room_of_parts, int adds, int are_sources, int is_sorted,
-    uint done)
+    double softening2_given, double mass_factor, uint room, uint room_of_parts, int adds, int is_sorted, uint done,
+    GLOBAL uint *seen_sinks, int own_kind)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
@@ -300,8 +342,47 @@ join_parts(GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers, GLO
                 is_seen |= from[4] > 0.0f;
             }
             const uint sink = group.first_body + place;
-            write_sums(sum, is_seen, sink, sink_highs, sink_numbers, far_sums, forces, softening2, unit, mass_factor, adds,
-                are_sources, is_sorted, done, sink - sink_counts[SHARE]);
+            write_sums(sum, is_seen, sink, sink_highs, sink_numbers, far_sums, forces, seen_sinks, softening2, unit, mass_factor,
+                adds, own_kind, is_sorted, done, sink - sink_counts[SHARE]);
+        }
+    }
+}
+
+// Takes the sources that sinks leave out from the forces, as far as they are part of expansions, and
+// not of the cells of lists, where they were left out. `own_nexts` has the further sources of an index
+// where these are repeated. A block has a group.
+KERNEL(LANES, 16)
+leave_out_far(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
+    GLOBAL const uint *sink_numbers, GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL const Sink *sinks,
+    GLOBAL const uint *sink_counts, GLOBAL const uint *near_heads, GLOBAL const uint *lists, GLOBAL double *forces,
+    GLOBAL const double *frame, double softening2_given, double mass_factor, uint room, GLOBAL const uint *owns,
+    GLOBAL const uint *own_nexts, GLOBAL const uint *seen_sinks, int own_kind)
+{
+    AFTER_EARLIER_KERNELS;
+    LET_NEXT_KERNEL_START;
+    const double unit = frame[CUBE_TO_UNITS], softening2 = softening2_given * unit * unit;
+    const uint count = sink_counts[LEVELS_OF_SINKS];
+    const int is_repeated = own_kind == OWN_REPEATED;
+    for (uint number = BLOCK; number < count; number += BLOCKS) {
+        const Sink group = sinks[(long)LEVELS_OF_SINKS * room + number];
+        const uint head = near_heads[(long)LEVELS_OF_SINKS * room + number];
+        for (uint place = THREAD; place < group.bodies; place += LANES) {
+            const uint sink = group.first_body + place;
+            const float4 high = sink_highs[sink], low = sink_lows[sink];
+            uint source = !is_repeated && seen_sinks[sink] ? NO_SOURCE : owns[sink];
+            for (; source != NO_SOURCE; source = is_repeated ? own_nexts[source] : NO_SOURCE) {
+                const float4 from = highs[source], from_low = lows[source];
+                const double x = (double)(from.x - high.x) + (from_low.x - low.x);
+                const double y = (double)(from.y - high.y) + (from_low.y - low.y);
+                const double z = (double)(from.z - high.z) + (from_low.z - low.z);
+                const double s2 = x * x + y * y + z * z + softening2;
+                if (s2 > 0.0 && !(is_repeated && is_listed(cells, places, lists, head, source))) {
+                    const double potential = from.w / mass_factor / sqrt(s2) * unit, force = potential / s2 * unit;
+                    const long to = 4 * (long)sink_numbers[sink];
+                    forces[to] += potential;
+                    forces[to + 1] -= force * x, forces[to + 2] -= force * y, forces[to + 3] -= force * z;
+                }
+            }
         }
     }
 }

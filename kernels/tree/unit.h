@@ -12,4 +12,5 @@
 #include "tree/stackless.h"
 #include "tree/lists.h"
 #include "tree/field.h"
+#include "tree/own.h"
 #include "tree/near.h"

@@ -148,6 +148,11 @@ impl Chunk {
         self.set[place / 64] >> (place % 64) & 1 == 1
     }
 
+    /// Returns the number of places that the caller has ever written.
+    pub fn count(&self) -> usize {
+        self.set.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// Whether the caller has written each of the first `count` places.
     pub fn all_set(&self, count: usize) -> bool {
         (0..count.div_ceil(64)).all(|word| {
@@ -512,6 +517,18 @@ impl Sources {
                 take(number * CHUNK + place, chunk.body(place));
             }
         }
+    }
+
+    /// Returns the number of addresses below an end to which a source was written.
+    pub fn count_below(&self, end: usize) -> usize {
+        let whole = end / CHUNK;
+        if whole >= self.chunks.len() {
+            return self.count;
+        }
+        let chunks = self.chunks[..whole].iter().flatten();
+        let of_last =
+            self.chunk(whole).map_or(0, |chunk| (0..end % CHUNK).filter(|place| chunk.is_set(*place)).count());
+        chunks.map(|chunk| chunk.count()).sum::<usize>() + of_last
     }
 
     /// Returns the index of the source at an address.

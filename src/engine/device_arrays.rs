@@ -319,10 +319,10 @@ impl System {
         let place = match tree {
             None => SinkPlace::Device(None),
             Some(_) if is_each || count == 0 => SinkPlace::Host,
-            Some(accuracy) if are_sources || end > 0 && !skip_own_index => {
+            Some(accuracy) if end > 0 || count != nj.min(self.journal.count()) => {
                 SinkPlace::Device(Some(TreeBlock { accuracy, softening2, are_sources: Some(are_sources) }))
             }
-            // Sources are left out by their index on the host.
+            // The host, which has the sources, compares sinks with them.
             Some(_) => SinkPlace::Host,
         };
         if place == SinkPlace::Host && count > 0 {

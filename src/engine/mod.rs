@@ -473,9 +473,16 @@ impl System {
             SinkPlace::Host => self.tree_of_candidates(pairs, &scan)?,
             SinkPlace::Device(tree) => tree,
         };
-        if self.block.tree.is_some() && !on_device {
-            // Trees need the host's copy too, to find the sinks that are sources.
-            self.fetch_sources()?;
+        if let Some(tree) = &mut self.block.tree {
+            let of_device = self.journal.sources().on_device();
+            if of_device > 0 && !on_device {
+                tree.are_sources = Some(false);
+                if self.candidates.len() == nj.min(of_device) {
+                    // They may be the sources. The host compares them.
+                    tree.are_sources = None;
+                    self.fetch_sources()?;
+                }
+            }
             self.journal.spill()?;
         }
         self.devices.make_room(&mut self.journal)?;

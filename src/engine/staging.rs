@@ -401,10 +401,14 @@ impl System {
         compare: Comparing,
     ) -> Result<bool> {
         let pairs = (count as u64).saturating_mul(nj as u64);
-        let all = self.journal.sources().on_device();
-        let end = nj.min(all);
         let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(false) };
-        if end == 0 || !self.stages(count) {
+        if !self.stages(count) {
+            return Ok(false);
+        }
+        let all = self.journal.sources().on_device();
+        let end = nj.min(if all > 0 { all } else { self.journal.count() });
+        // Where the host has the sources, it compares sinks with them.
+        if end == 0 || all == 0 && count == end {
             return Ok(false);
         }
         // The summary of sinks that are the sources is known of all sources alone.
@@ -462,8 +466,7 @@ impl System {
     }
 
     /// Copies and sends sinks, and returns their summary and whether they are the sources; `None`
-    /// if one of them is not good or has another softening, or if sources have to be left out of
-    /// the forces on other sinks.
+    /// if one of them is not good or has another softening.
     fn send_sinks(
         &mut self,
         staged: &mut Staged,
@@ -479,14 +482,14 @@ impl System {
         }
         staged.bodies.softening2 = scan.softening2[0];
         let sinks = staged.on_device();
-        // Indices are compared only where sinks leave out sources by them.
+        // Indices count only where sinks leave out sources by them.
         let sinks = if skip_own_index { sinks } else { DeviceBodies { indices: None, ..sinks } };
         staged.send(arrays, staged.bodies.columns.indices.filter(|_| skip_own_index), 4)?;
         let are_sources = count == end && arrays.sinks_are_sources(&sinks, count, skip_own_index)?;
-        if !are_sources && !skip_own_index {
+        if !are_sources {
             arrays.take_sinks(&sinks, count, staged.bodies.softening2)?;
         }
-        Ok((are_sources || !skip_own_index).then_some((scan, are_sources)))
+        Ok(Some((scan, are_sources)))
     }
 
     /// Returns that the host does what the device failed at before a block began, where the device

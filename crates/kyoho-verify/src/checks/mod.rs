@@ -96,6 +96,8 @@ pub static CHECKS: &[Check] = &[
     trees::SOFTENING,
     trees::OWN_INDEX,
     trees::OTHER_SINKS,
+    trees::REPEATED_INDICES,
+    trees::PARTS,
     trees::MASSLESS,
     trees::NEGATIVE,
     trees::REPEATED,

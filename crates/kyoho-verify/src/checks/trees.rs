@@ -263,6 +263,108 @@ pub const OTHER_SINKS: Check = Check {
     },
 };
 
+pub const REPEATED_INDICES: Check = Check {
+    name: "repeated indices in trees",
+    promise: "a sink feels no source of its index in a tree, however many these are, wherever they and the sink lie, \
+              and whatever numbers indices are",
+    needs: Needs::Trees,
+    run: |target, findings| {
+        let bodies = plummer(BODIES);
+        // Pairs of neighbours and of bodies far apart, many of one index, each another one in no order,
+        // and the largest ones.
+        let kinds: [(&str, fn(usize) -> i32); 4] = [
+            ("pairs", |number| (number / 2) as i32),
+            ("pairs far apart", |number| (number % (BODIES / 2)) as i32 - 500),
+            ("a hundred of one index", |number| if number < 100 { -7 } else { i32::MIN + number as i32 }),
+            ("in no order", |number| i32::MAX - ((number * 1193) % BODIES) as i32),
+        ];
+        for (kind, index_of) in kinds {
+            let indexed = |(number, source): (usize, Source)| Source { index: index_of(number), ..source };
+            let mut sources: Vec<Source> = bodies.iter().copied().enumerate().map(indexed).collect();
+            // One that is close, and has most of the force on the other one.
+            let [x, y, z] = sources[10].coefficients[0];
+            (sources[11].coefficients[0], sources[11].index) = ([x + 1e-3, y, z], sources[10].index);
+            let model = Model { target, sources: &sources, skip_own_index: true };
+            for softening2 in [0.0, 1e-4, 0.25] {
+                let mut sinks = sinks_of(&sources, softening2);
+                let what = format!("{kind}, squared softening {softening2}");
+                model.compare(findings, &format!("{what}: all"), ACCURACY, &sinks, None)?;
+                // Some in another order, some moved, and some with the index of another body or of none.
+                sinks.reverse();
+                sinks.truncate(BODIES * 2 / 3);
+                for (number, sink) in sinks.iter_mut().enumerate() {
+                    match number % 5 {
+                        0 => sink.derivatives[0][0] += 0.01,
+                        1 => sink.index = index_of((number * 7) % BODIES),
+                        2 => sink.index = 5_000_000,
+                        _ => (),
+                    }
+                }
+                model.compare(findings, &format!("{what}: some"), ACCURACY, &sinks, None)?;
+            }
+        }
+        Ok(())
+    },
+};
+
+pub const PARTS: Check = Check {
+    name: "parts of the sources in trees",
+    promise: "sinks that are some of the sources have forces of the accuracy that was asked for, in any order and with \
+              own indices or without, the same bits whatever was computed before, and bodies that a device has stay there",
+    needs: Needs::TreesOfGpu,
+    run: |target, findings| {
+        let mut sources = plummer(MANY);
+        let system = |sources: &[Source], at_once: bool| -> Result<System> {
+            let mut system = System::new(&target.setup)?;
+            system.set_tree(Some(TreeAccuracy::Error(ACCURACY)))?;
+            system.set_tree_crossover(Some(1 << 20));
+            if at_once {
+                system.set_sources(sources.len(), |address| sources[address])?;
+            } else {
+                (0..sources.len()).try_for_each(|address| system.set_source(address, &sources[address]))?;
+            }
+            Ok(system)
+        };
+        // Indices are addresses, then they are none and come twice.
+        for index_of in [|number: usize| number as i32, |number: usize| 7 - (number % 4500) as i32] {
+            (0..).zip(&mut sources).for_each(|(number, source)| source.index = index_of(number));
+            let all = sinks_of(&sources, 1e-6);
+            // In no order.
+            let some = |count: usize| (0..count).map(|number| all[number * 4241 % MANY]).collect::<Vec<Sink>>();
+            let mut kept = system(&sources, true)?;
+            for skips in [true, false] {
+                for count in [MANY - 1, 5000, 500] {
+                    let sinks = some(count);
+                    kept.start_from_fn(MANY, skips, count, |number| sinks[number])?;
+                    let found = bits(kept.wait()?);
+                    let forces = kept.forces()?;
+                    let of_sink = |sink: usize| {
+                        let [x, y, z] = forces.acceleration(sink);
+                        [forces.potential(sink), x, y, z]
+                    };
+                    let forces: Forces = (0..count).map(of_sink).collect();
+                    let model = Model { target, sources: &sources, skip_own_index: skips };
+                    let what = format!("{count} sinks, own index skipped: {skips}, indices from {}", sources[0].index);
+                    let [errors, _] = model.errors(&forces, &sinks, None);
+                    measure(findings, &what, errors, LIMITS.map(|limit| limit * ACCURACY));
+                    let ways: &[bool] = if skips { &[true, false] } else { &[] };
+                    for &at_once in ways {
+                        let mut fresh = system(&sources, at_once)?;
+                        let other = bits(fresh.force(MANY, skips, sinks.iter().copied())?);
+                        let is_same = found == other;
+                        findings.expect(is_same, || format!("{what}, sources at once: {at_once}: other bits anew"));
+                    }
+                }
+            }
+            let before = kept.statistics().bytes;
+            kept.sources([0])?;
+            let copied = kept.statistics().bytes.saturating_sub(before);
+            findings.expect(copied > 100_000, || "the host had a copy of sources that the device took".into());
+        }
+        Ok(())
+    },
+};
+
 pub const MASSLESS: Check = Check {
     name: "massless sources in trees",
     promise: "a source without mass adds nothing to forces by a tree and feels the others",

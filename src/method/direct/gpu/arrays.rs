@@ -222,7 +222,7 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
             return unsafe { ready(&mut self.arrays, &self.gpu)?.finish_receiver((&self.gpu, &self.queues[0])) };
         }
         let pieces = self.results()?;
-        // The host has forces by a tree on sinks of its own, and those of no sources.
+        // The host may have begun to fetch those by a tree.
         let sinks: usize = pieces.iter().map(|piece| piece.sinks).sum();
         if sinks < self.assignment.sinks.len() {
             return Ok(false);

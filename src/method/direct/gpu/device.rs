@@ -537,9 +537,13 @@ impl<G: Gpu> GpuDevice<G> {
         if self.assignment.sinks.is_empty() {
             return Ok(());
         }
+        if !block.sinks_on_device {
+            self.register_used(block.sinks.memory(), size_of_val(block.sinks.all().numbers()));
+        }
         let trees = ready(&mut self.trees, &self.gpu, &self.options)?;
-        let (octets, chunks) = self.store.octets();
-        let kept = (updates.sources, octets, (chunks, self.store.is_dense()));
+        let (_, chunks) = self.store.octets();
+        let store = self.store.addresses();
+        let kept = (updates.sources, &store, (chunks, self.store.is_dense()));
         let taken = self.arrays.as_ref().filter(|_| block.sinks_on_device).map(ArrayWork::sinks);
         trees.sum((&self.gpu, &self.queues[0]), &self.options.interaction, kept, (block, asked, taken))
     }

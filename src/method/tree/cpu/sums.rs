@@ -158,7 +158,7 @@ impl<E: Number> TreeSums<'_, E> {
             }
         };
         let positions = own_positions.as_ref().unwrap_or(&of_sources.positions);
-        let places = self.places(&of_sources.tree, sink_tree, (sources, sinks), settings.skip_own_index)?;
+        let (places, alike) = self.places(&of_sources.tree, sink_tree, (sources, sinks), settings.skip_own_index)?;
         let mut extents = sinks::extents::<E>(sink_tree, positions, &units, (threads, spare))?;
         counts.seconds[1] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
@@ -200,6 +200,7 @@ impl<E: Number> TreeSums<'_, E> {
             extents: &extents,
             positions,
             places: &places,
+            alike: alike.as_ref(),
             tests: tests(cut, least2),
             accelerations: &accelerations,
             tolerance,
@@ -218,32 +219,63 @@ impl<E: Number> TreeSums<'_, E> {
         Ok(counts)
     }
 
-    /// Returns for each sink, in sorted order, the sorted place of the source that exerts no force on
-    /// it, or -1.
+    /// Returns for each sink, in sorted order, the sorted place of the first source that exerts no
+    /// force on it, or -1, and the sources that have the same index, if any have.
     fn places(
         &self,
         tree: &Octree,
         sink_tree: &Octree,
         (sources, sinks): (Points, Points),
         skip_own_index: bool,
-    ) -> Result<Kept<i32>> {
+    ) -> Result<(Kept<i32>, Option<Alike>)> {
         let what = "places of sinks";
         let count = sinks.positions.len();
         if !skip_own_index {
-            return self.spare.filled(count, -1, what);
+            return Ok((self.spare.filled(count, -1, what)?, None));
         }
-        if std::ptr::eq(tree, sink_tree) && sources.indices == sinks.indices {
-            return self.spare.collected(0..count as i32, what);
+        let is_ascending = sources.indices.is_sorted_by(|one, next| one < next);
+        let are_sources = std::ptr::eq(tree, sink_tree) && sources.indices == sinks.indices;
+        if is_ascending && are_sources {
+            return Ok((self.spare.collected(0..count as i32, what)?, None));
         }
-        let of_place = tree.order.iter().map(|body| sources.indices[*body as usize]).zip(0..);
-        let mut table: Vec<(i32, i32)> = memory::collected(of_place, what)?;
-        table.sort_unstable();
+        let mut table: Vec<(i32, i32)> = memory::filled(tree.order.len(), (0, 0), what)?;
+        for (body, place) in tree.order.iter().zip(0..) {
+            table[*body as usize] = (sources.indices[*body as usize], place);
+        }
+        if !is_ascending {
+            table.sort_unstable();
+        }
+        let is_repeated = !is_ascending && table.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        let alike = if is_repeated { Some(Alike::of(&table)?) } else { None };
         let of_sink = |sink: &u32| {
             let index = sinks.indices[*sink as usize];
             let place = table.partition_point(|(of_source, _)| *of_source < index);
             table.get(place).filter(|(of_source, _)| *of_source == index).map_or(-1, |(_, place)| *place)
         };
-        self.spare.collected(sink_tree.order.iter().map(of_sink), what)
+        Ok((self.spare.collected(sink_tree.order.iter().map(of_sink), what)?, alike))
+    }
+}
+
+/// Sources that have the same index, by their sorted places.
+struct Alike {
+    /// The first source with the index of each.
+    firsts: Vec<i32>,
+    /// The next source with the index of each, or -1.
+    nexts: Vec<i32>,
+}
+
+impl Alike {
+    /// Makes it from the index and the place of each source, in their order.
+    fn of(table: &[(i32, i32)]) -> Result<Alike> {
+        let filled = || memory::filled(table.len(), -1, "sources of an index");
+        let mut alike = Alike { firsts: filled()?, nexts: filled()? };
+        for of_index in table.chunk_by(|one, next| one.0 == next.0) {
+            for (number, (_, place)) in of_index.iter().enumerate() {
+                alike.firsts[*place as usize] = of_index[0].1;
+                alike.nexts[*place as usize] = of_index.get(number + 1).map_or(-1, |(_, next)| *next);
+            }
+        }
+        Ok(alike)
     }
 }
 
@@ -365,6 +397,7 @@ struct Walk<'a, 'b, E: Number> {
     positions: &'a [Kept<f64>; 3],
     /// For each sink the place of the source that is left out.
     places: &'a [i32],
+    alike: Option<&'a Alike>,
     tests: Tests<E>,
     /// The acceleration of each sink by the first pass, or of its leaf.
     accelerations: &'a [[f64; 2]],
@@ -555,6 +588,11 @@ impl<E: Number> Walk<'_, '_, E> {
                     let count = range.len().min(SOURCES_OF_TILE - filled);
                     let some = (range.start, count);
                     self.expansions.gather(bodies, some, center, kernel.limbs(), (tile, filled));
+                    if let Some(alike) = self.alike {
+                        let firsts = &alike.firsts[range.start..range.start + count];
+                        tile.indices_mut()[filled..filled + count].copy_from_slice(firsts);
+                        tile.range = firsts.iter().fold(tile.range, |range, first| range.with(*first));
+                    }
                     filled += count;
                     range.start += count;
                     if filled == SOURCES_OF_TILE {
@@ -628,23 +666,25 @@ impl<E: Number> Walk<'_, '_, E> {
         Ok(())
     }
 
-    /// Takes the source that exerts no force on a sink out of the sums, where it was part of an
-    /// expansion.
+    /// Takes the sources that exert no force on a sink out of the sums, where they were part of
+    /// expansions.
     fn leave_out(&self, sink: usize, ranges: &[std::ops::Range<usize>], row: &mut [f64; 4]) {
-        let place = self.places[sink];
-        if place < 0 || ranges.iter().any(|range| range.contains(&(place as usize))) {
-            return;
-        }
         let units = self.sources.units.units;
-        let source = place as usize;
-        let r: [f64; 3] = std::array::from_fn(|k| self.sources.positions[k][source] - self.positions[k][sink]);
-        let s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + self.softening2;
-        if s2 > 0.0 {
-            let inverse = 1.0 / s2.sqrt();
-            let potential = self.sources.masses[source] * inverse;
-            row[0] += potential * units.sum_unit(0);
-            for k in 0..3 {
-                row[1 + k] -= potential * inverse * inverse * r[k] * units.sum_unit(1 + k);
+        let mut place = self.places[sink];
+        while let Ok(source) = usize::try_from(place) {
+            place = self.alike.map_or(-1, |alike| alike.nexts[source]);
+            if ranges.iter().any(|range| range.contains(&source)) {
+                continue;
+            }
+            let r: [f64; 3] = std::array::from_fn(|k| self.sources.positions[k][source] - self.positions[k][sink]);
+            let s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + self.softening2;
+            if s2 > 0.0 {
+                let inverse = 1.0 / s2.sqrt();
+                let potential = self.sources.masses[source] * inverse;
+                row[0] += potential * units.sum_unit(0);
+                for k in 0..3 {
+                    row[1 + k] -= potential * inverse * inverse * r[k] * units.sum_unit(1 + k);
+                }
             }
         }
     }

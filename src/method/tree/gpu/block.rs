@@ -4,23 +4,25 @@ use std::ops::Range;
 use std::time::Instant;
 
 use crate::data::{
-    Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, Spare,
-    TAYLOR, TreeBlock, TreeProfile, Units, memory, sinks,
+    Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, TAYLOR,
+    TreeBlock, TreeProfile, Units, memory, sinks,
 };
 use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, Place};
 use crate::hal::room::Room;
 use crate::hal::threads::Threads;
 use crate::method::CompanionDevices;
 use crate::method::arrays::kernels::PieceResults;
+use crate::method::direct::gpu::launches::StoreAddresses;
 use crate::method::tree::accuracy::Method;
-use crate::method::tree::bodies::{Bodies, are_sources};
+use crate::method::tree::bodies::are_sources;
 
 use super::builder::{Built, Given, Tree};
 use super::clock::Clock;
 use super::companions::Companions;
 use super::constants::{BodyLayout, PACKED_BYTES};
-use super::forces::{Asked, Forces};
+use super::forces::{Asked, Forces, OtherSinks};
 use super::neighbours::{NeighbourSearch, SearchedSinks};
+use super::own::{Indices, Located, Own, OwnSources};
 use super::shares::Times;
 use super::stackless::{Walk, WalkedSinks, Walks};
 
@@ -52,6 +54,7 @@ pub struct TreeSums<G: Gpu> {
     /// The tree of sinks that are not the sources.
     sinks: Option<Tree<G>>,
     forces: Forces<G>,
+    own: OwnSources<G>,
     neighbours: NeighbourSearch<G>,
     walks: Walks<G>,
     company: Company<G>,
@@ -63,20 +66,9 @@ pub struct TreeSums<G: Gpu> {
     fetched: Vec<G::Event>,
     /// The number of sinks of the last block.
     count: usize,
-    /// The sources and the sinks of the last block where the host takes out of the forces those of
-    /// sources with the index of a sink, and the squared softening.
-    own: Option<(Bodies, Bodies, f64)>,
     /// The bodies of the tree of sources, as long as the sources are those that it was built from.
     built: Option<Built>,
     threads: Threads,
-}
-
-/// Sinks that are not the sources.
-enum Others<'a, M> {
-    /// Copies of the sources and of the sinks.
-    OnHost(Box<[Bodies; 2]>),
-    /// The sinks as the device took them from the caller.
-    OnDevice(&'a M),
 }
 
 /// Returns where the positions of sinks are as a device takes them from a caller. They have no
@@ -116,6 +108,7 @@ impl<G: Gpu> TreeSums<G> {
             sources: Tree::new(gpu)?,
             sinks: None,
             forces: Forces::new(gpu)?,
+            own: OwnSources::new(gpu)?,
             neighbours: NeighbourSearch::new(gpu)?,
             walks: Walks::new(gpu)?,
             company: Company::Closed(companions.clone()),
@@ -124,7 +117,6 @@ impl<G: Gpu> TreeSums<G> {
             results: Room::new(gpu, "forces")?,
             fetched: Vec::new(),
             count: 0,
-            own: None,
             built: None,
             threads: Threads::for_copies(threads),
         })
@@ -149,6 +141,7 @@ impl<G: Gpu> TreeSums<G> {
     /// Forgets the tree of sources that have changed.
     pub fn forget(&mut self) {
         self.built = None;
+        self.own.forget();
         if let Company::Open(companions) = &mut self.company {
             companions.forget();
         }
@@ -157,8 +150,7 @@ impl<G: Gpu> TreeSums<G> {
     /// Returns the forces of the last block where they are on the device alone, and complete.
     pub fn results_on_device(&self) -> Option<PieceResults<Address<G>>> {
         let (results, sinks) = (self.results.0.address(), self.count);
-        let is_there = self.fetched.is_empty() && self.own.is_none();
-        is_there.then_some(PieceResults { results, from: 0, first_sink: 0, sinks, stride: sinks })
+        self.fetched.is_empty().then_some(PieceResults { results, from: 0, first_sink: 0, sinks, stride: sinks })
     }
 
     /// Brings the forces of the last block on more sinks to their places, where those of the first
@@ -185,21 +177,17 @@ impl<G: Gpu> TreeSums<G> {
             unsafe { gpu.copy(queue, from, to, size_of_val(piece))? };
             self.fetched.push(gpu.record(queue)?);
         }
-        if let Some((bodies, sinks, softening2)) = self.own.take() {
-            gpu.synchronize(queue)?;
-            bodies.leave_out_own(&sinks, softening2, forces)?;
-        }
         Ok(())
     }
 
     /// Sums the forces of a block by a tree of the sources that a device has in octets, those at
-    /// addresses from 0 on in as many chunks if they are `dense`. Where the device has taken the
-    /// sinks from the caller, the forces stay there too.
+    /// addresses from 0 on in as many chunks if they are `dense`. The forces stay there. The device may
+    /// have taken the sinks from the caller.
     pub fn sum(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
         interaction: &Interaction,
-        (sources, octets, (chunks, is_dense)): (&Sources, &G::Memory, (usize, bool)),
+        (sources, store, (chunks, is_dense)): (&Sources, &StoreAddresses<Address<G>>, (usize, bool)),
         (block, asked, taken): (&Block, TreeBlock, Option<&G::Memory>),
     ) -> Result<()> {
         let on = (gpu, queue);
@@ -207,26 +195,17 @@ impl<G: Gpu> TreeSums<G> {
         self.clocks().for_each(|clock| clock.profile = TreeProfile::default());
         let count = block.sinks.len();
         let bytes = 8 * NUMBERS * count;
-        (self.count, self.own) = (count, None);
+        self.count = count;
         self.fetched.clear();
         let places = if is_dense { block.nj.min(chunks * CHUNK) } else { chunks * CHUNK };
         // The sources are packed there while they are sorted.
         self.results.see_to(gpu, bytes.max(PACKED_BYTES * places))?;
         let compare = || is_dense && are_sources(sources, block, &self.threads);
         let are_sources = asked.are_sources.unwrap_or_else(compare);
-        let others = match taken {
-            _ if are_sources => None,
-            Some(sinks) => Some(Others::OnDevice(sinks)),
-            None => {
-                let spare = Spare::default();
-                let of_sinks = Bodies::sinks(block.sinks.all(), &spare)?;
-                Some(Others::OnHost(Box::new([Bodies::sources(sources, block.nj, (&self.threads, &spare))?, of_sinks])))
-            }
-        };
-        let bodies = match &others {
-            None => count,
-            Some(Others::OnHost(of_both)) => of_both[0].positions.len(),
-            Some(Others::OnDevice(_)) => sources.on_device().min(block.nj),
+        let bodies = match sources.on_device() {
+            0 if are_sources => count,
+            0 => sources.count_below(block.nj),
+            on_device => on_device.min(block.nj),
         };
         if bodies == 0 || count == 0 {
             // SAFETY: there are so many bytes.
@@ -241,7 +220,7 @@ impl<G: Gpu> TreeSums<G> {
         }
         let mass_factor = block.units.mass_factor();
         let given = Given {
-            memory: octets.address(),
+            memory: store.octets,
             layout: layout_of_octets(interaction),
             places,
             bodies,
@@ -250,53 +229,114 @@ impl<G: Gpu> TreeSums<G> {
             frame: None,
             to_pack: Some(self.results.0.address()),
         };
-        let skip_own = are_sources && block.skip_own_index;
+        let skips = block.skip_own_index;
+        let method = Method::of(accuracy);
         // SAFETY: the octets have as many chunks, sinks and results have room for all, and all work
         // is waited for.
         unsafe {
-            let sinks = match &others {
-                Some(Others::OnHost(of_both)) => {
-                    let [_, sinks] = &**of_both;
-                    self.send_sinks(on, &sinks.positions)?;
-                    Some((self.of_sinks.address(), BodyLayout::columns(0, 0)))
-                }
-                Some(Others::OnDevice(sinks)) => Some((sinks.address(), layout_of_sinks(interaction))),
-                None => None,
-            };
-            let method = Method::of(accuracy);
-            if let (Method::Cells { order, criterion }, None) = (method, sinks) {
+            if skips {
+                self.own.begin(on, &given, store.indices)?;
+            }
+            if let (Method::Cells { order, criterion }, true) = (method, are_sources) {
+                let skip_own = skips;
                 let asked = Asked { order, criterion, softening2, mass_factor, skip_own, adds: false, share: None };
-                if self.sum_with_companions(on, &given, &asked)? {
+                if self.may_share(&given, order)
+                    && !(skips && self.repeats(on, &given, store.indices)?)
+                    && self.sum_with_companions(on, &given, &asked)?
+                {
                     return gpu.synchronize(queue);
                 }
             }
             self.build_sources(on, &given)?;
+            // Sources that leave out others are sinks like any.
+            let are_sources = are_sources && !(skips && self.repeats(on, &given, store.indices)?);
+            if skips && !are_sources {
+                self.own.finish(on, &mut self.sources.kernels, &given, store.indices)?;
+            }
+            let sinks = match taken {
+                _ if are_sources => None,
+                _ if asked.are_sources.unwrap_or(false) => {
+                    let Given { memory, layout, .. } = given;
+                    Some(Located { memory, layout, indices: (store.indices, 4), count })
+                }
+                taken => {
+                    let memory = match taken {
+                        Some(sinks) => sinks.address(),
+                        None => self.send_sinks(on, bytemuck::cast_slice(block.sinks.all().numbers()))?,
+                    };
+                    let layout = layout_of_sinks(interaction);
+                    Some(Located { memory, layout, indices: (memory, layout.position_body), count })
+                }
+            };
             match method {
                 Method::Cells { order, criterion } => {
-                    let sinks = match sinks {
-                        Some((memory, layout)) => {
-                            let sinks = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
-                            sinks.sum_moments(on, order, criterion)?;
-                            Some(&*sinks)
-                        }
-                        None => None,
-                    };
-                    let asked = Asked { order, criterion, softening2, mass_factor, skip_own, adds: false, share: None };
-                    let with = (&mut self.sources, &mut self.forces);
-                    sum_by_cells(on, with, sinks, (&given, &asked), self.results.0.address())?;
+                    let asked =
+                        Asked { order, criterion, softening2, mass_factor, skip_own: skips, adds: false, share: None };
+                    self.sum_by_expansions(on, &given, sinks.as_ref().map(|sinks| (sinks, skips)), &asked)
                 }
                 Method::Stackless { theta, sinks: order } => {
-                    let walk = Walk { theta, softening2, mass_factor, skip_own, adds: false };
-                    self.sum_by_walks(on, &given, (sinks, count, order), &walk)?;
-                    gpu.synchronize(queue)?;
+                    let walk = Walk { theta, softening2, mass_factor, skip_own: skips && sinks.is_none(), adds: false };
+                    self.sum_by_walks(on, &given, (sinks.as_ref(), count, order), &walk)?;
+                    if let Some(sinks) = sinks.filter(|_| skips) {
+                        let own = self.own.find(on, &self.sources, &sinks, None)?;
+                        let forces = self.results.0.address();
+                        self.own.take_away(on, (&self.sources, &given), &sinks, (own, forces))?;
+                    }
+                    gpu.synchronize(queue)
                 }
             }
         }
-        if let Some(Others::OnHost(of_both)) = others.filter(|_| block.skip_own_index) {
-            let [bodies, sinks] = *of_both;
-            self.own = Some((bodies, sinks, softening2));
+    }
+
+    /// Whether several sources have the same index, which the device has begun to look at.
+    ///
+    /// # Safety
+    /// As for [`OwnSources::begin`].
+    unsafe fn repeats(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>, indices: Address<G>) -> Result<bool> {
+        // SAFETY: the caller's promise.
+        let found = unsafe { self.own.finish(on, &mut self.sources.kernels, given, indices)? };
+        Ok(found == Indices::Repeated)
+    }
+
+    /// Sums the forces of the tree of sources by expansions, on the sources or on sinks, with whether
+    /// these leave out sources by their indices.
+    ///
+    /// # Safety
+    /// As for [`sum_by_cells`] and [`OwnSources::find`].
+    unsafe fn sum_by_expansions(
+        &mut self,
+        on: (&G, &G::Queue),
+        given: &Given<Address<G>>,
+        sinks: Option<(&Located<Address<G>>, bool)>,
+        asked: &Asked,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let others = match sinks {
+                Some((sinks, skips)) => {
+                    let tree = built_of_sinks(on, &mut self.sinks, sinks, &self.sources)?;
+                    tree.sum_moments(on, asked.order, asked.criterion)?;
+                    let order = Some(tree.sorted_numbers());
+                    let own = if skips { self.own.find(on, &self.sources, sinks, order)? } else { Own::None };
+                    Some(OtherSinks { tree, own })
+                }
+                None => None,
+            };
+            let with = (&mut self.sources, &mut self.forces);
+            sum_by_cells(on, with, others.as_ref(), (given, asked), self.results.0.address())?;
         }
         Ok(())
+    }
+
+    /// Whether companions may have a share in the forces of these sources on one another.
+    fn may_share(&self, given: &Given<Address<G>>, order: usize) -> bool {
+        let is_large = self.company_for_all || given.bodies >= least_for_company(order);
+        let may = is_large && given.places == given.bodies && !self.forces.clock.is_wanted();
+        may && match &self.company {
+            Company::Closed(devices) => !devices.numbers.is_empty(),
+            Company::Open(_) => true,
+            Company::None => false,
+        }
     }
 
     /// Sums the forces of sources on themselves together with companions. Returns false where there
@@ -310,10 +350,6 @@ impl<G: Gpu> TreeSums<G> {
         given: &Given<Address<G>>,
         asked: &Asked,
     ) -> Result<bool> {
-        let is_large = self.company_for_all || given.bodies >= least_for_company(asked.order);
-        if !is_large || given.places != given.bodies || self.forces.clock.is_wanted() {
-            return Ok(false);
-        }
         let mut companions = match std::mem::replace(&mut self.company, Company::None) {
             Company::None => return Ok(false),
             Company::Open(companions) => companions,
@@ -353,17 +389,17 @@ impl<G: Gpu> TreeSums<G> {
         &mut self,
         on: (&G, &G::Queue),
         given: &Given<Address<G>>,
-        (sinks, count, order): (Option<(Address<G>, BodyLayout)>, usize, SinkOrder),
+        (sinks, count, order): (Option<&Located<Address<G>>>, usize, SinkOrder),
         walk: &Walk,
     ) -> Result<()> {
-        let (memory, layout) = sinks.unwrap_or((given.memory, given.layout));
+        let (memory, layout) = sinks.map_or((given.memory, given.layout), |sinks| (sinks.memory, sinks.layout));
         // SAFETY: the caller's promise.
         unsafe {
             let order = match (order, sinks) {
                 (SinkOrder::Given, _) => None,
                 (SinkOrder::Morton, None) => Some(Argument::Memory(self.sources.sorted_numbers())),
-                (SinkOrder::Morton, Some(_)) => {
-                    let tree = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
+                (SinkOrder::Morton, Some(sinks)) => {
+                    let tree = built_of_sinks(on, &mut self.sinks, sinks, &self.sources)?;
                     Some(Argument::Memory(tree.sorted_numbers()))
                 }
             };
@@ -399,13 +435,14 @@ impl<G: Gpu> TreeSums<G> {
         let (memory, layout) = (octets.address(), layout_of_octets(interaction));
         let (mass_factor, softening2) = (units.mass_factor(), 0.0);
         let given = Given { memory, layout, places, bodies, mass_factor, softening2, frame: None, to_pack: None };
-        self.send_sinks(on, asked.positions)?;
-        let (memory, layout) = (self.of_sinks.address(), BodyLayout::columns(0, 0));
+        let memory = self.send_sinks(on, bytemuck::cast_slice(asked.positions))?;
+        let layout = BodyLayout::columns(0, 0);
+        let sinks = Located { memory, layout, indices: (memory, 0), count };
         // SAFETY: the octets have as many places, and all work is waited for.
         unsafe {
             self.build_sources(on, &given)?;
             self.sources.sum_cells(on)?;
-            let tree = built_of_sinks(on, &mut self.sinks, (memory, layout, count), &self.sources)?;
+            let tree = built_of_sinks(on, &mut self.sinks, &sinks, &self.sources)?;
             let sinks = SearchedSinks { tree, memory, layout, radii2: asked.radii2 };
             self.neighbours.find(on, (&mut self.sources, &given), &sinks)
         }
@@ -418,6 +455,7 @@ impl<G: Gpu> TreeSums<G> {
     unsafe fn build_sources(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
         if self.built != Some(given.built()) {
             self.built = None;
+            self.own.forget_tree();
             // SAFETY: the caller's promise.
             unsafe { self.sources.build(on, given)? };
             // The forces of negative masses need other masses in the tree.
@@ -426,17 +464,17 @@ impl<G: Gpu> TreeSums<G> {
         Ok(())
     }
 
-    /// Sends positions of sinks.
-    fn send_sinks(&mut self, (gpu, queue): (&G, &G::Queue), positions: &[[f64; 3]]) -> Result<()> {
-        let positions: &[u8] = bytemuck::cast_slice(positions);
-        let bytes = positions.len();
+    /// Sends numbers of sinks, and returns where they are.
+    fn send_sinks(&mut self, (gpu, queue): (&G, &G::Queue), numbers: &[u8]) -> Result<Address<G>> {
+        let bytes = numbers.len();
         if self.of_sinks.bytes() < bytes {
             self.of_sinks = gpu.allocate(bytes + bytes / 4, "sinks")?;
         }
-        let from = Place::Host(positions.as_ptr().cast_mut());
+        let from = Place::Host(numbers.as_ptr().cast_mut());
         // SAFETY: the memory has room for them, and the copy is waited for.
         unsafe { gpu.copy(queue, from, Place::Device(&self.of_sinks, 0), bytes)? };
-        gpu.synchronize(queue)
+        gpu.synchronize(queue)?;
+        Ok(self.of_sinks.address())
     }
 }
 
@@ -448,7 +486,7 @@ impl<G: Gpu> TreeSums<G> {
 pub(super) unsafe fn sum_by_cells<G: Gpu>(
     on: (&G, &G::Queue),
     (sources, forces): (&mut Tree<G>, &mut Forces<G>),
-    sinks: Option<&Tree<G>>,
+    sinks: Option<&OtherSinks<G>>,
     (given, asked): (&Given<Address<G>>, &Asked),
     to: Address<G>,
 ) -> Result<Range<usize>> {
@@ -473,7 +511,7 @@ pub(super) unsafe fn sum_by_cells<G: Gpu>(
 unsafe fn built_of_sinks<'a, G: Gpu>(
     on: (&G, &G::Queue),
     tree: &'a mut Option<Tree<G>>,
-    (memory, layout, count): (Address<G>, BodyLayout, usize),
+    &Located { memory, layout, count, .. }: &Located<Address<G>>,
     sources: &Tree<G>,
 ) -> Result<&'a mut Tree<G>> {
     let tree = match tree {

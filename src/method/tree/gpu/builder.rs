@@ -57,13 +57,26 @@ kernels!(Kernels:
     link_next, find_neighbours, add_points
 );
 kernels!(ShareKernels: pack_bodies, take_share);
-kernels!(SinkKernels: scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups, add_near, join_parts);
+kernels!(OwnKernels:
+    look_for_indices, write_index_keys, look_for_repeats, invert_order, link_indices, find_own, take_away_own
+);
+kernels!(SinkKernels:
+    scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups, add_near, join_parts,
+    leave_out_far
+);
 kernels!(Expansions: sum_leaves, sum_bodies, sum_children, find_interactions, add_far, shift_locals, find_forces);
 
 impl<G: Gpu> ShareKernels<G> {
     /// Loads the kernels for shares.
     pub(super) fn new(gpu: &G) -> Result<ShareKernels<G>> {
         ShareKernels::load(gpu, "tree", (SOURCE, &[]))
+    }
+}
+
+impl<G: Gpu> OwnKernels<G> {
+    /// Loads the kernels for the sources that sinks leave out.
+    pub(super) fn new(gpu: &G) -> Result<OwnKernels<G>> {
+        OwnKernels::load(gpu, "tree", (SOURCE, &[]))
     }
 }
 
@@ -374,47 +387,12 @@ impl<G: Gpu> Tree<G> {
     }
 
     /// Begins to sort the keys, which are in `self.keys[self.sorted]`, by their highest bits.
-    unsafe fn sort_keys(
-        &mut self,
-        on: (&G, &G::Queue),
-        places: usize,
-        passes: usize,
-        mut has_numbers: bool,
-    ) -> Result<()> {
-        let is_large = places >= FEW_KEYS;
-        let tiles = places.div_ceil(SORT_THREADS * SORT_TURNS[usize::from(is_large)]);
-        let kernels = &mut self.kernels;
-        let (count, place) = if is_large {
-            (&mut kernels.count_digits_large, &mut kernels.place_keys_large)
-        } else {
-            (&mut kernels.count_digits_small, &mut kernels.place_keys_small)
-        };
-        let number = places as u32;
-        for pass in ALL_PASSES - passes..ALL_PASSES {
-            let shift = (DIGIT_BITS * pass) as i32;
-            let (number, shift) = (Argument::Bytes(bytes_of(&number)), Argument::Bytes(bytes_of(&shift)));
-            let (from, to) = (self.sorted, 1 - self.sorted);
-            // SAFETY: the caller's promise.
-            unsafe {
-                let arguments = [self.keys[from].at(), self.counts.at(), number, shift];
-                launch(on, count, (tiles, SORT_THREADS), &arguments)?;
-                scan(on, &mut kernels.scan_rows, (self.counts.at(), self.totals.at()), 1 << DIGIT_BITS, tiles)?;
-                let has = i32::from(has_numbers);
-                let arguments = [
-                    self.keys[from].at(),
-                    self.numbers[from].at(),
-                    self.keys[to].at(),
-                    self.numbers[to].at(),
-                    self.counts.at(),
-                    self.totals.at(),
-                    number,
-                    shift,
-                    Argument::Bytes(bytes_of(&has)),
-                ];
-                launch(on, place, (tiles, SORT_THREADS), &arguments)?;
-            }
-            (self.sorted, has_numbers) = (to, true);
-        }
+    unsafe fn sort_keys(&mut self, on: (&G, &G::Queue), places: usize, passes: usize, has_numbers: bool) -> Result<()> {
+        let rooms =
+            SortRooms { keys: &self.keys, numbers: &self.numbers, counts: &mut self.counts, totals: &mut self.totals };
+        let from = (self.sorted, has_numbers);
+        // SAFETY: the caller's promise.
+        self.sorted = unsafe { sort_keys(on, &mut self.kernels, rooms, (places, passes), from)? };
         Ok(())
     }
 
@@ -608,6 +586,64 @@ impl<G: Gpu> Tree<G> {
     pub fn copy_numbers(&self, on: (&G, &G::Queue)) -> Result<Vec<u32>> {
         self.copied(on, &self.numbers[self.sorted], self.bodies)
     }
+}
+
+/// Memory for a sort: keys and their numbers, between which it goes to and fro, and counts of digits.
+pub(super) struct SortRooms<'a, G: Gpu> {
+    pub(super) keys: &'a [Room<G>; 2],
+    pub(super) numbers: &'a [Room<G>; 2],
+    pub(super) counts: &'a mut Room<G>,
+    pub(super) totals: &'a mut Room<G>,
+}
+
+/// Begins to sort keys by their highest bits. They are in one of the two memories, with their numbers
+/// unless these are their places. Returns in which one they come.
+///
+/// # Safety
+/// As for [`Gpu::launch`]; there is room for so many keys and numbers.
+pub(super) unsafe fn sort_keys<G: Gpu>(
+    on: (&G, &G::Queue),
+    kernels: &mut Kernels<G>,
+    rooms: SortRooms<G>,
+    (places, passes): (usize, usize),
+    (mut sorted, mut has_numbers): (usize, bool),
+) -> Result<usize> {
+    let is_large = places >= FEW_KEYS;
+    let tiles = places.div_ceil(SORT_THREADS * SORT_TURNS[usize::from(is_large)]);
+    rooms.counts.see_to(on.0, 4 * (1 << DIGIT_BITS) * tiles)?;
+    rooms.totals.see_to(on.0, 4 << DIGIT_BITS)?;
+    let (counts, totals) = (rooms.counts.at(), rooms.totals.at());
+    let (count, place) = if is_large {
+        (&mut kernels.count_digits_large, &mut kernels.place_keys_large)
+    } else {
+        (&mut kernels.count_digits_small, &mut kernels.place_keys_small)
+    };
+    let number = places as u32;
+    for pass in ALL_PASSES - passes..ALL_PASSES {
+        let shift = (DIGIT_BITS * pass) as i32;
+        let (number, shift) = (Argument::Bytes(bytes_of(&number)), Argument::Bytes(bytes_of(&shift)));
+        let (from, to) = (sorted, 1 - sorted);
+        // SAFETY: the caller's promise.
+        unsafe {
+            launch(on, count, (tiles, SORT_THREADS), &[rooms.keys[from].at(), counts, number, shift])?;
+            scan(on, &mut kernels.scan_rows, (counts, totals), 1 << DIGIT_BITS, tiles)?;
+            let has = i32::from(has_numbers);
+            let arguments = [
+                rooms.keys[from].at(),
+                rooms.numbers[from].at(),
+                rooms.keys[to].at(),
+                rooms.numbers[to].at(),
+                counts,
+                totals,
+                number,
+                shift,
+                Argument::Bytes(bytes_of(&has)),
+            ];
+            launch(on, place, (tiles, SORT_THREADS), &arguments)?;
+        }
+        (sorted, has_numbers) = (to, true);
+    }
+    Ok(sorted)
 }
 
 /// Begins a kernel of so many blocks and threads of each, behind copies.

@@ -123,6 +123,15 @@ pub const FOUND_STARTS: usize = 6;
 /// The count of the numbers that are found.
 pub const FOUND: usize = FOUND_STARTS + GENERATIONS + 1;
 
+/// Sinks leave out no source.
+pub const OWN_NONE: i32 = 0;
+/// Sinks are the sources, and leave out themselves.
+pub const OWN_ITSELF: i32 = 1;
+/// Each sink leaves out the source that is named for it.
+pub const OWN_LISTED: i32 = 2;
+/// Each sink leaves out all sources with the index of the one that is named for it.
+pub const OWN_REPEATED: i32 = 3;
+
 /// The bytes of a position and a mass side by side.
 pub const PACKED_BYTES: usize = 4 * 8;
 
@@ -275,6 +284,10 @@ mod tests {
             ("FOUND_LARGE", FOUND_LARGE as i64),
             ("FOUND_STARTS", FOUND_STARTS as i64),
             ("FOUND", FOUND as i64),
+            ("OWN_NONE", OWN_NONE.into()),
+            ("OWN_ITSELF", OWN_ITSELF.into()),
+            ("OWN_LISTED", OWN_LISTED.into()),
+            ("OWN_REPEATED", OWN_REPEATED.into()),
         ];
         let cube = CUBE.map(|(name, place)| (name, place as i64));
         for (name, number) in numbers.into_iter().chain(cube) {

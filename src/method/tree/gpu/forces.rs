@@ -7,10 +7,11 @@ use bytemuck::bytes_of;
 use super::builder::{Expansions, SinkKernels, Tree, launch, launch_after_copies, scan};
 use super::clock::Clock;
 use super::constants::{
-    LANES, LEVELS_OF_SINKS, MOST_OF_PART, MOST_WORDS, SELECT_THREADS, SHIFT_THREADS, VALUE_THREADS,
+    LANES, LEVELS_OF_SINKS, MOST_OF_PART, MOST_WORDS, OWN_LISTED, SELECT_THREADS, SHIFT_THREADS, VALUE_THREADS,
 };
+use super::own::Own;
 use crate::data::{Error, Result, TreePhase, TreeProfile};
-use crate::hal::gpu::{Address, Argument, Event, Gpu, HostMemory, Place};
+use crate::hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
 use crate::hal::room::Room;
 use crate::law::indices::components;
 use crate::method::tree::cells::Cell;
@@ -70,12 +71,20 @@ pub struct Asked {
     pub softening2: f64,
     /// The factor of masses that the tree has.
     pub mass_factor: f64,
-    /// Whether a source exerts no force on itself.
+    /// Whether a source exerts no force on itself, where the sinks are the sources.
     pub skip_own: bool,
     /// Whether the forces are added to what is there.
     pub adds: bool,
     /// The sinks, if they are not all.
     pub share: Option<Share>,
+}
+
+/// Sinks that are not the sources.
+pub struct OtherSinks<'a, G: Gpu> {
+    /// Their tree, in the units of that of the sources.
+    pub tree: &'a Tree<G>,
+    /// The sources that they leave out.
+    pub own: Own<Address<G>>,
 }
 
 /// Memory for the forces of trees.
@@ -121,6 +130,7 @@ struct Turn<'a, G: Gpu> {
     on: (&'a G, &'a G::Queue),
     tree: &'a Tree<G>,
     of_sinks: &'a Tree<G>,
+    own: Own<Address<G>>,
     asked: &'a Asked,
     /// The order of the kernels of expansions that are loaded.
     order: usize,
@@ -186,11 +196,14 @@ impl<G: Gpu> Forces<G> {
         &mut self,
         (gpu, queue): (&G, &G::Queue),
         tree: &mut Tree<G>,
-        sinks: Option<&Tree<G>>,
+        sinks: Option<&OtherSinks<G>>,
         asked: &Asked,
         to: Address<G>,
     ) -> Result<Range<usize>> {
         let on = (gpu, queue);
+        let of_itself = if asked.skip_own { Own::Itself } else { Own::None };
+        let own = sinks.map_or(of_itself, |sinks| sinks.own);
+        let sinks = sinks.map(|sinks| sinks.tree);
         let count = sinks.map_or(tree.bodies, |sinks| sinks.bodies);
         if count == 0 {
             return Ok(0..0);
@@ -224,7 +237,7 @@ impl<G: Gpu> Forces<G> {
         let mut sum_piece = |summed: Range<usize>, piece: usize| {
             let share = Share { begin: border(piece), end: border(piece + 1), ..share };
             let (tree, of_sinks) = (&*tree, tree_of_sinks);
-            let turn = Turn { on, tree, of_sinks, asked, order: loaded, share, done: summed.len(), to };
+            let turn = Turn { on, tree, of_sinks, own, asked, order: loaded, share, done: summed.len(), to };
             // SAFETY: the caller's promise.
             let sinks = unsafe { self.sum_share(&turn, (&mut sink_kernels, &mut kernels))? };
             Ok(if piece == 0 { sinks } else { summed.start..sinks.end })
@@ -281,11 +294,14 @@ impl<G: Gpu> Forces<G> {
         turn: &Turn<G>,
         (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
     ) -> Result<Needed> {
-        let Turn { on, tree, of_sinks, asked, order, share, done, to } = *turn;
+        let Turn { on, tree, of_sinks, own, asked, order, share, done, to } = *turn;
         let (gpu, queue) = on;
         let (cells, room) = (of_sinks.cells(), of_sinks.cells());
         let tiles = cells.div_ceil(SELECT_THREADS);
-        let are_sources = i32::from(std::ptr::eq(tree, of_sinks) && asked.skip_own);
+        let (memories, kind_of_own) = own.arguments(self.used.0.address());
+        let [owns, own_firsts, own_nexts] = memories.map(Argument::Memory);
+        // Groups need the ratios no more when forces are summed.
+        let (own_kind, seen) = (Argument::Bytes(bytes_of(&kind_of_own)), self.ratios.at());
         let adds = i32::from(asked.adds);
         let bodies = of_sinks.bodies;
         let (is_sorted, done) = (i32::from(share.is_sorted), done as u32);
@@ -450,8 +466,8 @@ impl<G: Gpu> Forces<G> {
             }
             let numbers_of_sinks = Argument::Memory(of_sinks.sorted_numbers());
             let (to, mass_factor) = (Argument::Memory(to), Argument::Bytes(bytes_of(&asked.mass_factor)));
-            let choices = [are_sources, adds, is_sorted];
-            let [are_sources, adds, is_sorted] = choices.each_ref().map(|choice| Argument::Bytes(bytes_of(choice)));
+            let choices = [adds, is_sorted];
+            let [adds, is_sorted] = choices.each_ref().map(|choice| Argument::Bytes(bytes_of(choice)));
             let done = Argument::Bytes(bytes_of(&done));
             self.far_sums.see_to(gpu, 16 * needed.sinks.len())?;
             let far_sums = self.far_sums.at();
@@ -482,9 +498,12 @@ impl<G: Gpu> Forces<G> {
                 room_,
                 room_of_parts,
                 adds,
-                are_sources,
                 is_sorted,
                 done,
+                owns,
+                own_firsts,
+                seen,
+                own_kind,
             ];
             // Its longest parts come first. Were they put into the gaps that the kernel before leaves,
             // few multiprocessors would have most of them.
@@ -506,12 +525,38 @@ impl<G: Gpu> Forces<G> {
                 room_,
                 room_of_parts,
                 adds,
-                are_sources,
                 is_sorted,
                 done,
+                seen,
+                own_kind,
             ];
             let shape = (blocks(LEVELS_OF_SINKS).min(MOST_JOINING), LANES);
             launch(on, &mut sink_kernels.join_parts, shape, &arguments)?;
+            if kind_of_own >= OWN_LISTED {
+                let arguments = [
+                    tree.cells.at(),
+                    places,
+                    sink_highs,
+                    sink_lows,
+                    numbers_of_sinks,
+                    tree.high.at(),
+                    tree.low.at(),
+                    sinks,
+                    sink_counts,
+                    near_heads,
+                    lists,
+                    to,
+                    frame,
+                    softening2,
+                    mass_factor,
+                    room_,
+                    owns,
+                    own_nexts,
+                    seen,
+                    own_kind,
+                ];
+                launch(on, &mut sink_kernels.leave_out_far, (blocks(LEVELS_OF_SINKS), LANES), &arguments)?;
+            }
             let (words, ..) = self.report(on)?;
             self.clock.end(on, TreePhase::NearSums)?;
             if self.clock.is_wanted() && words <= self.room {

@@ -4,7 +4,7 @@
 //! `builder` sorts the bodies and makes the cells, and sums their moments. Whatever the device, the
 //! cells are those of [`super::cells`]. `forces`, `neighbours` and `stackless` walk through them;
 //! `block` has what a device does for a block, alone or with `companions`, of which each sums one of
-//! `shares`; `clock` measures phases.
+//! `shares`; `own` finds the sources that sinks leave out; `clock` measures phases.
 
 pub mod block;
 pub mod builder;
@@ -17,5 +17,6 @@ pub mod forces;
 pub mod neighbours;
 #[cfg(test)]
 mod opencl_tests;
+pub mod own;
 pub mod shares;
 pub mod stackless;

@@ -15,7 +15,8 @@ use super::block::sum_by_cells;
 use super::builder::Tree;
 use super::companions::Companions;
 use super::constants::{BodyLayout, CELL_TILE, MOST_WORDS, SORT_THREADS, SORT_TURNS};
-use super::forces::{Asked, Forces};
+use super::forces::{Asked, Forces, OtherSinks};
+use super::own::Own;
 use super::shares::Times;
 use super::stackless::{Walk, WalkedSinks, Walks};
 
@@ -189,8 +190,8 @@ impl Sums<'_> {
             if sinks.is_some() {
                 others.tree.sum_moments(on, asked.order, asked.criterion)?;
             }
-            let others = sinks.map(|_| &others.tree);
-            sum_by_cells(on, (&mut built.tree, forces), others, (&given, asked), to.address())?;
+            let others = sinks.map(|_| OtherSinks { tree: &others.tree, own: Own::None });
+            sum_by_cells(on, (&mut built.tree, forces), others.as_ref(), (&given, asked), to.address())?;
             let bytes = size_of_val(&found[..]);
             on.0.copy(on.1, Place::Device(&to, 0), Place::Host(found.as_mut_ptr().cast()), bytes)?;
             on.0.synchronize(on.1)?;
