@@ -1,12 +1,12 @@
 //! A device's primary context.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::data::{Error, Result};
 use crate::hal::contexts::{self, Contexts};
 
-use super::{Driver, Handle, Properties, SUCCESS, driver};
+use super::{Driver, Handle, Module, Properties, SUCCESS, driver};
 
 /// The primary context of a device, which everything in the process that uses the device shares. It
 /// is held until this is dropped.
@@ -20,6 +20,17 @@ pub struct Context {
     reached: AtomicU64,
     /// Whether a call on it failed.
     failed: AtomicBool,
+    /// The modules that are in use.
+    modules: Mutex<Vec<Loaded>>,
+}
+
+/// A module that is loaded as long as somebody uses it.
+pub(super) struct Loaded {
+    /// The name of its unit.
+    pub(super) unit: String,
+    pub(super) module: Weak<Module>,
+    /// Whether its kernels themselves wait for those before them.
+    pub(super) waits: bool,
 }
 
 static KEPT: Contexts<Context> = Contexts::none();
@@ -53,8 +64,8 @@ impl Context {
         // SAFETY: the pointer is to a local variable.
         let code = unsafe { (driver.table.cuDevicePrimaryCtxRetain)(&mut handle.0, device) };
         driver.check(number, code, "cuDevicePrimaryCtxRetain")?;
-        let (reached, failed) = (AtomicU64::new(0), AtomicBool::new(false));
-        let context = Arc::new(Context { driver, number, device, handle, properties, reached, failed });
+        let (reached, failed, modules) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
+        let context = Arc::new(Context { driver, number, device, handle, properties, reached, failed, modules });
         context.bind()?;
         Ok(context)
     }
@@ -96,6 +107,11 @@ impl Context {
             // SAFETY: both contexts are held. The driver refuses it where the caller did it.
             unsafe { (self.driver.table.cuCtxEnablePeerAccess)(other.handle.0, 0) };
         }
+    }
+
+    /// Returns the modules that are in use, and perhaps some that no longer are.
+    pub(super) fn modules(&self) -> MutexGuard<'_, Vec<Loaded>> {
+        self.modules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the properties of the device.

@@ -4,8 +4,9 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::data::{Error, Result};
-use crate::hal::gpu::{self, Argument, Code, Gpu, Launch, Place, Properties};
+use crate::hal::gpu::{self, Argument, Code, Gpu, Images, Launch, Place, Properties};
 
+use super::context::Loaded;
 use super::{
     Caller, Context, Event, Function, Memory, Module, Pinned, Registered, Stream, description, driver, image, memory,
 };
@@ -45,6 +46,26 @@ impl Cuda {
         unsafe { self.copy(&queue, from, Place::Device(&memory, 0), bytes.len())? };
         self.synchronize(&queue)?;
         Ok(memory)
+    }
+
+    /// Returns the module of some code, and whether its kernels themselves wait for those before them.
+    /// A unit is unpacked and loaded once for all that use it at a time, as that takes milliseconds.
+    fn module(&self, code: &Code) -> Result<(Arc<Module>, bool)> {
+        let load = || -> Result<(Arc<Module>, bool)> {
+            let image = image::of(code, self.context.properties().compute)?;
+            Ok((Arc::new(Module::new(&self.context, image.bytes())?), image.waits()))
+        };
+        let Images::Packed { unit, .. } = code.images else { return load() };
+        let mut modules = self.context.modules();
+        modules.retain(|loaded| loaded.module.strong_count() > 0);
+        let found = modules.iter().find(|loaded| loaded.unit == unit);
+        if let Some((module, waits)) = found.and_then(|loaded| Some((loaded.module.upgrade()?, loaded.waits))) {
+            return Ok((module, waits));
+        }
+        let (module, waits) = load()?;
+        let loaded = Loaded { unit: unit.to_owned(), module: Arc::downgrade(&module), waits };
+        crate::data::memory::push(&mut modules, loaded, "the table of modules")?;
+        Ok((module, waits))
     }
 
     /// Makes the device of a context.
@@ -149,11 +170,9 @@ impl Gpu for Cuda {
     }
 
     fn load(&self, code: &Code, kernels: &[&str]) -> Result<Vec<Kernel>> {
-        let image = image::of(code, self.context.properties().compute)?;
-        let module = Arc::new(Module::new(&self.context, image.bytes())?);
-        let kernel = |name: &&str| {
-            Ok(Kernel { function: module.function(name)?, may_overlap: image.waits(), _module: module.clone() })
-        };
+        let (module, waits) = self.module(code)?;
+        let kernel =
+            |name: &&str| Ok(Kernel { function: module.function(name)?, may_overlap: waits, _module: module.clone() });
         kernels.iter().map(kernel).collect()
     }
 
