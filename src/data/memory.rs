@@ -5,7 +5,9 @@
 //! as usual.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -42,6 +44,18 @@ pub fn push<T>(items: &mut Vec<T>, item: T, what: &'static str) -> Result<()> {
     reserve(items, 1, what)?;
     items.push(item);
     Ok(())
+}
+
+/// Appends a text.
+pub fn append(text: &mut String, more: &str, what: &'static str) -> Result<()> {
+    text.try_reserve(more.len()).map_err(|_| none::<u8>(text.len().saturating_add(more.len()), what))?;
+    text.push_str(more);
+    Ok(())
+}
+
+/// Makes room for one more entry of a map.
+pub fn reserve_entry<K: Eq + Hash, V>(map: &mut HashMap<K, V>, what: &'static str) -> Result<()> {
+    map.try_reserve(1).map_err(|_| none::<(K, V)>(map.len() + 1, what))
 }
 
 /// Appends new items until there are `count`.
@@ -203,6 +217,13 @@ impl<T> Boxed<T> {
             Err(_) => Err(Error::Internal { what: "a vector of one value does not have one value".into() }),
         }
     }
+}
+
+/// Moves a value to memory of its own, as `Box::new` does.
+pub fn boxed<T>(value: T, what: &'static str) -> Result<Box<T>> {
+    let Boxed(one) = Boxed::new(value, what)?;
+    // SAFETY: an array of one value lies in memory as the value does, and the new box alone owns it.
+    Ok(unsafe { Box::from_raw(Box::into_raw(one).cast::<T>()) })
 }
 
 impl<T: 'static> Boxed<T> {

@@ -12,7 +12,7 @@ mod hermite;
 mod leapfrog;
 pub mod plan;
 
-use crate::data::{Forces, Result};
+use crate::data::{Forces, Result, memory};
 use crate::engine::{System, TreeErrors};
 
 use body::Body;
@@ -93,8 +93,8 @@ pub trait Integrator {
 /// Makes the integrator of a plan's order.
 pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator + Send>> {
     Ok(match Scheme::of(plan.order) {
-        Some(scheme) => Box::new(Hermite::new(system, plan.clone(), scheme, bodies)?),
-        None => Box::new(Leapfrog::new(system, plan.clone(), bodies)?),
+        Some(scheme) => memory::boxed(Hermite::new(system, plan.clone(), scheme, bodies)?, "an integrator")?,
+        None => memory::boxed(Leapfrog::new(system, plan.clone(), bodies)?, "an integrator")?,
     })
 }
 
