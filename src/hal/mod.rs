@@ -4,6 +4,7 @@
 mod contexts;
 pub mod cpu;
 pub mod cuda;
+pub mod environment;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod forks;
