@@ -219,11 +219,11 @@ impl<T> Boxed<T> {
     }
 }
 
-/// Moves a value to memory of its own, as `Box::new` does.
-pub fn boxed<T>(value: T, what: &'static str) -> Result<Box<T>> {
-    let Boxed(one) = Boxed::new(value, what)?;
-    // SAFETY: an array of one value lies in memory as the value does, and the new box alone owns it.
-    Ok(unsafe { Box::from_raw(Box::into_raw(one).cast::<T>()) })
+impl<T> Boxed<T> {
+    /// Returns the memory as an array of the value.
+    pub fn into_array(self) -> Box<[T; 1]> {
+        self.0
+    }
 }
 
 impl<T: 'static> Boxed<T> {

@@ -245,7 +245,7 @@ pub struct Sources {
     n_coefficients: usize,
     /// The low limbs of the sources' numbers, at the same addresses, where numbers have them. Those
     /// of an address that is not there are zero.
-    low: Option<Box<Sources>>,
+    low: Option<Boxed<Sources>>,
     chunks: Vec<Option<Boxed<Chunk>>>,
     stamp: u64,
     count: usize,
@@ -277,7 +277,7 @@ impl Sources {
 
     /// Makes an empty set of sources whose numbers have low limbs.
     pub fn with_low_limbs(n_coefficients: usize) -> Result<Sources> {
-        let low = memory::boxed(Sources::new(n_coefficients), "sources")?;
+        let low = Boxed::new(Sources::new(n_coefficients), "sources")?;
         Ok(Sources { low: Some(low), ..Sources::new(n_coefficients) })
     }
 
@@ -303,7 +303,7 @@ impl Sources {
 
     /// Makes an empty set of sources whose chunks will have other stamps than those of this one.
     pub fn successor(&self) -> Result<Sources> {
-        let low = self.low.as_ref().map(|low| memory::boxed(Sources::new(low.n_coefficients), "sources"));
+        let low = self.low.as_ref().map(|low| Boxed::new(Sources::new(low.n_coefficients), "sources"));
         let low = low.transpose()?;
         // Its list has no address of a source that was here before.
         Ok(Sources { stamp: self.stamp, forgotten: self.stamp + 1, low, ..Sources::new(self.n_coefficients) })

@@ -1,6 +1,7 @@
 //! The machines: memory, queues of work, programs and launches on CUDA and OpenCL devices, threads
 //! on CPUs. Nothing here knows about gravity.
 
+mod boxed;
 mod contexts;
 pub mod cpu;
 pub mod cuda;
@@ -15,6 +16,8 @@ pub mod room;
 pub mod threads;
 
 use crate::data::{Error, Result};
+
+pub use boxed::boxed;
 
 /// The kinds of machine that compute forces.
 #[repr(i32)]

@@ -12,8 +12,9 @@ mod hermite;
 mod leapfrog;
 pub mod plan;
 
-use crate::data::{Forces, Result, memory};
+use crate::data::{Forces, Result};
 use crate::engine::{System, TreeErrors};
+use crate::hal;
 
 use body::Body;
 use encounters::{Encounter, Encounters};
@@ -93,8 +94,8 @@ pub trait Integrator {
 /// Makes the integrator of a plan's order.
 pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator + Send>> {
     Ok(match Scheme::of(plan.order) {
-        Some(scheme) => memory::boxed(Hermite::new(system, plan.clone(), scheme, bodies)?, "an integrator")?,
-        None => memory::boxed(Leapfrog::new(system, plan.clone(), bodies)?, "an integrator")?,
+        Some(scheme) => hal::boxed(Hermite::new(system, plan.clone(), scheme, bodies)?, "an integrator")?,
+        None => hal::boxed(Leapfrog::new(system, plan.clone(), bodies)?, "an integrator")?,
     })
 }
 

@@ -18,11 +18,11 @@ use direct::quad::QuadDevice;
 
 use crate::data::{
     Assignment, Block, Error, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
-    TreeProfile, Updates, memory,
+    TreeProfile, Updates,
 };
 use crate::hal::cuda::Cuda;
 use crate::hal::opencl::OpenCl;
-use crate::hal::{Backend, DeviceDescription};
+use crate::hal::{self, Backend, DeviceDescription};
 use crate::simd::Level;
 
 /// The options with which a device is opened.
@@ -218,7 +218,7 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
     }
     match backend {
         Backend::Cpu => cpu::open(options),
-        Backend::Cuda => Ok(memory::boxed(GpuDevice::open(Cuda::open(number)?, options)?, "a device")?),
-        Backend::OpenCl => Ok(memory::boxed(GpuDevice::open(OpenCl::open(number)?, options)?, "a device")?),
+        Backend::Cuda => Ok(hal::boxed(GpuDevice::open(Cuda::open(number)?, options)?, "a device")?),
+        Backend::OpenCl => Ok(hal::boxed(GpuDevice::open(OpenCl::open(number)?, options)?, "a device")?),
     }
 }

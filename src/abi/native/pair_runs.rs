@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use crate::abi::boundary::protect;
-use crate::data::{Error, Result, memory};
+use crate::data::{Error, Result};
+use crate::hal;
 use crate::method::pairs::PairKernel;
 
 /// A pair interaction, which a thread has while it runs.
@@ -31,7 +32,7 @@ impl Away {
 impl Runner {
     /// Holds a pair interaction that does not run.
     pub fn new(kernel: PairKernel) -> Result<Runner> {
-        Ok(Runner { kernel: Some(memory::boxed(kernel, "a pair interaction")?), away: None })
+        Ok(Runner { kernel: Some(hal::boxed(kernel, "a pair interaction")?), away: None })
     }
 
     /// Returns the pair interaction, unless it runs.

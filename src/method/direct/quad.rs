@@ -9,7 +9,7 @@ use crate::data::{
     Updates, Written, memory,
 };
 use crate::hal::threads::Threads;
-use crate::hal::{Backend, DeviceDescription};
+use crate::hal::{self, Backend, DeviceDescription};
 use crate::law::double_double::DoubleDouble;
 use crate::law::language::Options;
 use crate::law::language::gravity::gravity_of_system;
@@ -84,7 +84,7 @@ impl QuadDevice {
             nearest: Vec::new(),
             assignment: Assignment::whole(0),
         };
-        Ok(memory::boxed(device, "a device")?)
+        Ok(hal::boxed(device, "a device")?)
     }
 
     /// Gives the kernel the sources that were written since the last block.

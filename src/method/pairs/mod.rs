@@ -14,7 +14,7 @@ mod on_device;
 use std::fmt::Debug;
 
 use crate::data::{Error, Result, error, memory};
-use crate::hal::Backend;
+use crate::hal::{self, Backend};
 use crate::law::language::limbs::LimbProgram;
 use crate::law::language::number::Number;
 use crate::law::language::syntax::{Field, Parameter, ResultField, Side};
@@ -152,7 +152,7 @@ impl PairMachine {
         let opened: Result<Box<dyn PairSums>> = match self.backend {
             Backend::Cpu => {
                 let sums = CpuPairs::new(pairs, self.threads, self.level)?;
-                return Ok((memory::boxed(sums, "a pair interaction")?, None));
+                return Ok((hal::boxed(sums, "a pair interaction")?, None));
             }
             backend => gpu::open(backend, &self.devices, pairs),
         };
