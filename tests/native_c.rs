@@ -3,10 +3,12 @@
 
 mod common;
 
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::sync::LazyLock;
 
 use common::programs::{CPP, NATIVE, Program, alone, keeps_promises};
-use common::root;
+use common::{root, succeed};
 
 /// Runs a program of `c_tests`, which keeps its promises. The library must write nothing.
 fn run(name: &'static str) {
@@ -118,6 +120,49 @@ fn the_environment() {
     made(&[("KYOHO_LOG", "info"), ("KYOHO_LOG_FILE", "no/such/folder")], &["KYOHO_BAD_OPTION", "KYOHO_LOG_FILE"]);
     std::fs::write(program.folder.join("sapporo2.config"), "two\n").unwrap();
     made(&[], &["KYOHO_BAD_OPTION", "sapporo2.config line 1 is 'two'"]);
+}
+
+/// A FIFO that nobody reads is refused, and not waited for.
+#[test]
+fn the_log_goes_to_no_fifo_that_nobody_reads() {
+    let program = Program::build("native_environment", NATIVE, "native_fifo");
+    succeed(Command::new("mkfifo").arg(program.folder.join("log")));
+    let expected = ["KYOHO_BAD_OPTION", "KYOHO_LOG_FILE is 'log'; allowed: a file that can be written (it is a FIFO"];
+    // Should it be waited for, the test ends too.
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(program.folder.join("native_environment")).current_dir(&program.folder);
+    keeps_promises(alone(command).args(expected).env("KYOHO_LOG_FILE", "log"));
+}
+
+/// The log names variables that nothing reads, once.
+#[test]
+fn the_log_tells_of_unknown_variables() {
+    let program = Program::build("native_log", NATIVE, "native_unknown");
+    let variables = [("KYOHO_LOG", "warn"), ("KYOHO_LOG_FILE", "log"), ("KYOHO_THREAD", "1")];
+    keeps_promises(alone(program.command()).envs(variables));
+    let log = std::fs::read_to_string(program.folder.join("log")).unwrap();
+    let line = "KYOHO_THREAD is set, which nothing reads; the nearest name is KYOHO_THREADS\n";
+    assert_eq!(log, format!("kyoho warn: {line}"));
+}
+
+/// A program that has the rights of another user than its caller obeys nothing of the caller's.
+#[test]
+fn a_set_user_id_program_reads_no_environment() {
+    let program = Program::build("native_environment", NATIVE, "native_set_user_id");
+    std::fs::write(program.folder.join("sapporo2.config"), "two\n").unwrap();
+    let wrong = [("KYOHO_BACKEND", "gpu"), ("KYOHO_LOG", "info"), ("KYOHO_LOG_FILE", "log")];
+    let path = program.folder.join("native_environment");
+    if std::os::unix::fs::chown(&path, Some(65534), None).is_err() {
+        return eprintln!("not tested, as only root gives files to others: a set-user-id program");
+    }
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o4755)).unwrap();
+    let arguments = ["KYOHO_OK", "order 4 precision 3 ", "4", "as another user"];
+    let output = alone(program.command()).args(arguments).envs(wrong).output().unwrap();
+    if output.status.code() == Some(77) {
+        return eprintln!("not tested, as this file system or container has none: a set-user-id program");
+    }
+    assert!(output.status.success(), "{output:?}");
+    assert!(!program.folder.join("log").exists());
 }
 
 /// The header of `examples/fdps/` in a program that calls it as FDPS does, built as the README

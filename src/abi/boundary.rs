@@ -1,10 +1,11 @@
 //! The guard of every entry point: no panic leaves the library, and null pointers become errors.
 
+use std::borrow::Cow;
 use std::ffi::CStr;
 use std::os::raw::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::data::{Error, Result};
+use crate::data::{Error, Result, memory};
 
 /// Runs the body of an entry point; a panic, which is a defect of this library, becomes an error.
 pub fn protect<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -40,6 +41,29 @@ pub unsafe fn write<T>(pointer: *mut T, value: T) {
 pub unsafe fn text(pointer: *const c_char) -> Option<String> {
     // SAFETY: the pointer is not null, so that the caller promises a text there.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
+}
+
+/// Returns a text that may be long, without a copy where it is UTF-8.
+///
+/// # Safety
+/// The pointer is null or points to a text, which stays as long as the result.
+pub unsafe fn long_text<'a>(pointer: *const c_char, what: &'static str) -> Result<Option<Cow<'a, str>>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the pointer is not null, so that the caller promises a text there.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    if let Ok(text) = text.to_str() {
+        return Ok(Some(text.into()));
+    }
+    let mut copy = String::new();
+    for chunk in text.to_bytes().utf8_chunks() {
+        memory::append(&mut copy, chunk.valid(), what)?;
+        if !chunk.invalid().is_empty() {
+            memory::append(&mut copy, "\u{fffd}", what)?;
+        }
+    }
+    Ok(Some(copy.into()))
 }
 
 #[cfg(test)]

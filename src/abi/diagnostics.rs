@@ -4,13 +4,14 @@
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use thiserror::Error as ThisError;
 
-use crate::config::{OnFailure, Settings};
+use crate::config::{self, OnFailure, Settings};
 use crate::data::{Error, Result};
 use crate::hal::forks;
 
@@ -216,6 +217,12 @@ fn choose_level(listener: Option<&Listener>) {
 ///
 /// A Rust program that has its own logger keeps it. Fails if the file cannot be written.
 pub fn start_log(settings: &Settings) -> Result<()> {
+    open_log(settings)?;
+    config::tell_of_unknown_variables();
+    Ok(())
+}
+
+fn open_log(settings: &Settings) -> Result<()> {
     static STARTED: Mutex<bool> = Mutex::new(false);
     if settings.log == log::LevelFilter::Off || LOG.written.get().is_some() {
         return Ok(());
@@ -225,12 +232,17 @@ pub fn start_log(settings: &Settings) -> Result<()> {
         return Ok(());
     }
     let open = |path: &PathBuf| {
-        let file = OpenOptions::new().create(true).append(true).open(path);
+        // A FIFO that nobody reads is an error, and one that is read too slowly loses lines: no
+        // call waits for its log.
+        let file = OpenOptions::new().create(true).append(true).custom_flags(libc::O_NONBLOCK).open(path);
         file.map_err(|error| {
             Error::no_descriptor(path, &error).unwrap_or_else(|| Error::BadOption {
                 name: "KYOHO_LOG_FILE".into(),
                 value: path.display().to_string(),
-                allowed: format!("a file that can be written ({error})"),
+                allowed: match error.raw_os_error() {
+                    Some(libc::ENXIO) => "a file that can be written (it is a FIFO that nobody reads)".into(),
+                    _ => format!("a file that can be written ({error})"),
+                },
             })
         })
     };

@@ -89,9 +89,12 @@ impl DeviceChoice {
 
 /// Returns the choice that the variables and the file make. The first that is set decides. An error
 /// in the local rank counts only if the local rank decides.
-pub fn choice(named: &Named, directory: &Path, local_rank: Result<Option<LocalRank>>) -> Result<DeviceChoice> {
+pub fn choice(named: &Named, directory: Option<&Path>, local_rank: Result<Option<LocalRank>>) -> Result<DeviceChoice> {
     // An error in the file is reported even if a variable overrules the file.
-    let file = sapporo2::read(&directory.join("sapporo2.config"))?;
+    let file = match directory {
+        Some(directory) => sapporo2::read(&directory.join("sapporo2.config"))?,
+        None => None,
+    };
     if let Some(value) = named("KYOHO_DEVICES") {
         return DeviceChoice::parse("KYOHO_DEVICES", &value);
     }

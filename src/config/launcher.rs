@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::data::{Error, Result};
+use crate::hal::environment;
 
 use super::Named;
 
@@ -88,7 +89,7 @@ const fn launcher(rank: &'static str) -> Launcher {
 /// Returns the rank of this process among those of all hosts in words for the log, such as
 /// `rank 5 (PMI_RANK)`.
 pub fn rank() -> String {
-    rank_of(&|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
+    rank_of(&|name| environment::text(name).filter(|value| !value.trim().is_empty()))
 }
 
 /// Does as [`rank`] does, from these variables.

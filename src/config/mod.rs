@@ -6,10 +6,11 @@ mod launcher;
 mod sapporo2;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::{Error, Order, Precision, Result, Scope, TreeAccuracy};
 use crate::engine::Setup;
-use crate::hal::Backend;
+use crate::hal::{Backend, environment};
 use crate::law::catalogue;
 use crate::method::pairs::PairMachine;
 use crate::simd::Level;
@@ -74,23 +75,19 @@ impl OnFailure {
     /// Returns the reaction that this process asks for, also if something else in its environment
     /// is wrong.
     pub fn of_process() -> OnFailure {
-        on_failure(&|name| of_process(name)).unwrap_or_default()
+        on_failure(&|name| environment::text(name)).unwrap_or_default()
     }
-}
-
-/// Returns the value of an environment variable of this process.
-fn of_process(name: &str) -> Option<String> {
-    Some(std::env::var_os(name)?.to_string_lossy().into_owned())
 }
 
 impl Settings {
-    /// Returns the settings of this process.
+    /// Returns the settings of this process. Those of one that has the rights of another user than
+    /// its caller are made by nothing that the caller chose.
     pub fn from_environment() -> Result<Settings> {
-        Settings::from(&of_process, Path::new("."))
+        Settings::from(&environment::text, environment::is_trusted().then_some(Path::new(".")))
     }
 
     /// Returns the settings that these variables and the files of a directory make.
-    pub fn from(variable: &dyn Fn(&str) -> Option<String>, directory: &Path) -> Result<Settings> {
+    pub fn from(variable: &dyn Fn(&str) -> Option<String>, directory: Option<&Path>) -> Result<Settings> {
         let named = |name: &'static str| variable(name).filter(|value| !value.trim().is_empty());
         let (threads, threads_because) = threads(&named)?;
         let local_rank = launcher::local_rank(&named);
@@ -170,6 +167,21 @@ impl Settings {
             crossover: self.crossover,
             fall_back: self.backend.is_none(),
         }
+    }
+}
+
+/// Returns a sentence for each variable of this process that has a name like those of this library
+/// and is none of them.
+pub fn unknown_variables() -> Vec<String> {
+    let sentence = |(name, nearest)| format!("{name} is set, which nothing reads; the nearest name is {nearest}");
+    environment::unknown().into_iter().map(sentence).collect()
+}
+
+/// Tells the log of these, once in a process that has a log.
+pub fn tell_of_unknown_variables() {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if log::log_enabled!(log::Level::Warn) && !TOLD.swap(true, Ordering::Relaxed) {
+        unknown_variables().into_iter().for_each(|sentence| log::warn!("{sentence}"));
     }
 }
 

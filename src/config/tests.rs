@@ -14,7 +14,7 @@ fn settings(variables: &[(&str, &str)], file: Option<&str>) -> Result<Settings> 
         let found = variables.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| value.to_string())
     };
-    let settings = Settings::from(&variable, &directory);
+    let settings = Settings::from(&variable, Some(&directory));
     std::fs::remove_dir_all(&directory).unwrap();
     settings
 }
@@ -47,7 +47,7 @@ fn refused(put: impl FnOnce(&Path)) -> String {
     let directory = std::env::temp_dir().join(format!("kyoho-refused-{:?}", std::thread::current().id()));
     std::fs::create_dir_all(&directory).unwrap();
     put(&directory.join("sapporo2.config"));
-    let settings = Settings::from(&|_| None, &directory);
+    let settings = Settings::from(&|_| None, Some(&directory));
     std::fs::remove_dir_all(&directory).unwrap();
     settings.unwrap_err().to_string()
 }

@@ -5,7 +5,9 @@
 //! as usual.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -42,6 +44,18 @@ pub fn push<T>(items: &mut Vec<T>, item: T, what: &'static str) -> Result<()> {
     reserve(items, 1, what)?;
     items.push(item);
     Ok(())
+}
+
+/// Appends a text.
+pub fn append(text: &mut String, more: &str, what: &'static str) -> Result<()> {
+    text.try_reserve(more.len()).map_err(|_| none::<u8>(text.len().saturating_add(more.len()), what))?;
+    text.push_str(more);
+    Ok(())
+}
+
+/// Makes room for one more entry of a map.
+pub fn reserve_entry<K: Eq + Hash, V>(map: &mut HashMap<K, V>, what: &'static str) -> Result<()> {
+    map.try_reserve(1).map_err(|_| none::<(K, V)>(map.len() + 1, what))
 }
 
 /// Appends new items until there are `count`.
@@ -202,6 +216,13 @@ impl<T> Boxed<T> {
             Ok(boxed) => Ok(Boxed(boxed)),
             Err(_) => Err(Error::Internal { what: "a vector of one value does not have one value".into() }),
         }
+    }
+}
+
+impl<T> Boxed<T> {
+    /// Returns the memory as an array of the value.
+    pub fn into_array(self) -> Box<[T; 1]> {
+        self.0
     }
 }
 

@@ -250,7 +250,7 @@ pub struct Sources {
     n_coefficients: usize,
     /// The low limbs of the sources' numbers, at the same addresses, where numbers have them. Those
     /// of an address that is not there are zero.
-    low: Option<Box<Sources>>,
+    low: Option<Boxed<Sources>>,
     chunks: Vec<Option<Boxed<Chunk>>>,
     stamp: u64,
     count: usize,
@@ -281,8 +281,9 @@ impl Sources {
     }
 
     /// Makes an empty set of sources whose numbers have low limbs.
-    pub fn with_low_limbs(n_coefficients: usize) -> Sources {
-        Sources { low: Some(Box::new(Sources::new(n_coefficients))), ..Sources::new(n_coefficients) }
+    pub fn with_low_limbs(n_coefficients: usize) -> Result<Sources> {
+        let low = Boxed::new(Sources::new(n_coefficients), "sources")?;
+        Ok(Sources { low: Some(low), ..Sources::new(n_coefficients) })
     }
 
     /// Whether numbers have low limbs.
@@ -306,10 +307,11 @@ impl Sources {
     }
 
     /// Makes an empty set of sources whose chunks will have other stamps than those of this one.
-    pub fn successor(&self) -> Sources {
-        let low = self.low.as_ref().map(|low| Box::new(Sources::new(low.n_coefficients)));
+    pub fn successor(&self) -> Result<Sources> {
+        let low = self.low.as_ref().map(|low| Boxed::new(Sources::new(low.n_coefficients), "sources"));
+        let low = low.transpose()?;
         // Its list has no address of a source that was here before.
-        Sources { stamp: self.stamp, forgotten: self.stamp + 1, low, ..Sources::new(self.n_coefficients) }
+        Ok(Sources { stamp: self.stamp, forgotten: self.stamp + 1, low, ..Sources::new(self.n_coefficients) })
     }
 
     /// Returns the addresses that were written since [`Sources::forget_written`].
@@ -600,6 +602,6 @@ mod tests {
         assert_eq!(listed(&sources, second), None, "3 is in no list");
         assert_eq!(listed(&sources, sources.stamp()), Some(vec![]));
         // A device that has the sources of before has none of the new ones.
-        assert_eq!(listed(&sources.successor(), sources.stamp()), None);
+        assert_eq!(listed(&sources.successor().unwrap(), sources.stamp()), None);
     }
 }

@@ -339,7 +339,8 @@ impl System {
         let begun = start(self);
         self.receiving = None;
         begun?;
-        self.wait_on_device(forces)
+        // After an error the device writes to the caller's arrays no more.
+        self.wait_on_device(forces).inspect_err(|_| self.abandon())
     }
 
     /// Lets the candidate lists, whose groups are on the device, leave their forces in the arrays that

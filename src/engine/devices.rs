@@ -220,9 +220,10 @@ impl Devices {
     }
 
     fn close(&mut self) {
-        // Records that several read are registered once, by the first of them, which goes when none
-        // is at work any more.
-        while self.all.pop().is_some() {}
+        // Memory that several read is page-locked once, by any of them. So none goes before all have
+        // ended what they began.
+        self.all.iter_mut().chain(&mut self.host).for_each(|device| device.drain());
+        self.all.clear();
         self.host.clear();
         (self.take_records, self.on_host, self.knows_block) = (false, false, false);
         self.failed.clear();

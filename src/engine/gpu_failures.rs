@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use crate::data::{Error, Order, Precision, Result, ResultCode, Scope, Sink, Source, TreeAccuracy, padded};
+use crate::data::sinks::FromFn;
+use crate::data::{
+    Error, MAX_COEFFICIENTS, Order, Partition, Precision, Result, ResultCode, Scope, Sink, Source, TreeAccuracy, padded,
+};
+use crate::engine::lists::{Division, GivenBodies, SourceDivision};
 use crate::engine::moving::MovingBody;
 use crate::engine::{Setup, System};
 use crate::hal::Backend;
@@ -13,7 +17,8 @@ use crate::method::direct::gpu::tests::{open, output, script, sinks, source};
 use crate::method::{self, Device, DeviceOptions, Machine, ThisMachine};
 use crate::simd::Level;
 
-/// A machine with one GPU, which is a fake, and the CPU of this one.
+/// A machine with one GPU, which is a fake, and the CPU of this one. If the fake works late, its
+/// kernels reach no memory of the host, and one thread begins blocks.
 struct FakeMachine(Shared);
 
 impl Machine for FakeMachine {
@@ -26,9 +31,16 @@ impl Machine for FakeMachine {
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         match backend {
-            Backend::Cuda => Ok(Box::new(open(&self.0, true, &options.interaction)?)),
+            Backend::Cuda => {
+                let is_late = self.0.get().is_late;
+                Ok(Box::new(open(&self.0, !is_late, &options.interaction)?))
+            }
             other => method::open(other, number, options),
         }
+    }
+
+    fn threads(&self, devices: usize) -> usize {
+        if self.0.get().is_late { 1 } else { devices }
     }
 }
 
@@ -227,5 +239,89 @@ fn bodies_that_a_device_moves_are_lost_with_the_device() {
     assert!(!system.move_bodies(&motion, None).unwrap());
     assert!(system.moved().unwrap().is_none());
     drop(system);
+    assert!(script.get().is_clean());
+}
+
+/// Begins the forces on the bodies of two systems, which is work for two devices: they copy from
+/// memory that one of them has page-locked.
+fn start_batch(system: &mut System) -> Result<()> {
+    const BODIES: usize = 4000;
+    let ones = |_: usize, to: &mut [f64]| to.fill(1.0);
+    let numbers = |first: usize, to: &mut [f64]| (first..).zip(to).for_each(|(number, to)| *to = number as f64);
+    let mut derivatives = [None; MAX_COEFFICIENTS];
+    (derivatives[0], derivatives[1]) = (Some(&numbers as _), Some(&ones as _));
+    let bodies = GivenBodies { count: BODIES, masses: Some(&ones), derivatives, ..GivenBodies::default() };
+    let offset = |system: usize| (system * BODIES / 2) as i64;
+    let division = Division::Host { sinks: &offset, sources: SourceDivision::Offsets(&offset) };
+    system.start_batch(2, division, &bodies)
+}
+
+#[test]
+fn wherever_a_call_fails_no_memory_goes_that_another_device_reads() {
+    let script = script(&interaction(Order::Fourth, Precision::Double).unwrap());
+    script.get().is_late = true;
+    let partition = Some(Partition { ranges: 2, sets: 1 });
+    // In each round another call fails while the block is begun, and in the first one none. Where
+    // the first device cannot page-lock memory, the second one has done it.
+    let mut begun = 0;
+    for failing in (0..).map(|place: usize| place.checked_sub(1)) {
+        let setup =
+            Setup { devices: vec![0, 0], partition, ..setup(Backend::Cuda, failing.is_some_and(|n| n % 2 == 0)) };
+        let mut system = System::on(Box::new(FakeMachine(script.clone())), &setup).unwrap();
+        write_all(&mut system, 0..3000);
+        script.get().calls.clear();
+        script.get().failing = failing.map(|place| place..place + 1);
+        let started = start_batch(&mut system);
+        begun += usize::from(started.is_ok());
+        let calls = script.get().calls.len();
+        script.get().failing = None;
+        drop(system);
+        assert_eq!(script.get().faults, [""; 0], "call {failing:?} failed");
+        assert!(script.get().is_clean(), "call {failing:?} failed");
+        if failing.is_some_and(|place| place >= calls) {
+            break;
+        }
+    }
+    assert!(begun > 3, "{begun}");
+}
+
+#[test]
+fn copies_of_which_nothing_was_made_end_before_their_memory_is_used_again() {
+    let script = script(&interaction(Order::Second, Precision::Single).unwrap());
+    script.get().is_late = true;
+    let source = |shift: f64| {
+        move |number: usize| Source::from_derivatives(number as i32, 1.0, 0.0, [[number as f64, shift, 1.0]])
+    };
+    let sink = |shift: f64| {
+        FromFn(move |number: usize| Sink {
+            index: number as i32,
+            softening2: 0.1,
+            derivatives: padded([[number as f64, shift, 1.0]]),
+            ..Sink::NOTHING
+        })
+    };
+    // Sinks that are some of the sources, and leave out themselves.
+    let mut system = system_of_trees(&script, Backend::Cuda);
+    system.set_sources(9000, source(0.0)).unwrap();
+    for count in [5000, 5001, 8000] {
+        system.start_staged(9000, true, count, &sink(count as f64)).unwrap();
+        assert_eq!(script.get().faults, [""; 0], "{count} sinks");
+    }
+    // Sinks one of which is not good.
+    let bad = FromFn(|number: usize| Sink { softening2: if number == 4999 { f64::NAN } else { 0.1 }, ..Sink::NOTHING });
+    assert!(!system.start_staged(9000, false, 5000, &bad).unwrap());
+    // Sources of which a copy cannot be begun.
+    for place in 0..8 {
+        script.get().calls.clear();
+        script.get().failing = Some(place..place + 1);
+        let _ = system.set_sources(9000, source(place as f64));
+        script.get().failing = None;
+        for count in [9000, 20000 + 4000 * place] {
+            let _ = system.set_sources(count, source(0.5 + place as f64));
+            assert_eq!(script.get().faults, [""; 0], "call {place} failed");
+        }
+    }
+    drop(system);
+    assert_eq!(script.get().faults, [""; 0]);
     assert!(script.get().is_clean());
 }

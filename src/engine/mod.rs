@@ -191,7 +191,7 @@ impl System {
         let setup = &Setup { order, precision, scope, ..setup.clone() };
         check_devices(setup)?;
         let threads = Threads::for_copies(setup.threads);
-        let mut journal = UpdateJournal::new(&interaction, threads.clone());
+        let mut journal = UpdateJournal::new(&interaction, threads.clone())?;
         let devices = Devices::open(machine, interaction.clone(), setup, &mut journal)?;
         Ok(System {
             interaction,

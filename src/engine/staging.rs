@@ -113,6 +113,8 @@ impl Staged {
     /// Makes room for this many bodies of a kind.
     pub fn make_room(&mut self, count: usize, kind: Kind, devices: &mut Devices) -> Result<()> {
         self.is_current = false;
+        // What was sent last may still be on its way, if nothing was made of it.
+        arrays_of(devices)?.finish_staging()?;
         let mut bytes = 0;
         let mut next = |is_there: bool, width: usize| {
             let place = bytes;
@@ -188,8 +190,6 @@ impl Staged {
                 *sum = add(*sum, some);
             });
             if !is_good(&locked()) {
-                // The memory may be exchanged before it is staged again.
-                arrays.finish_staging()?;
                 break;
             }
             for (column, width) in derivatives.map(|column| (column, 24)).into_iter().chain([(masses, 8)]) {

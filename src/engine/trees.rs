@@ -1,7 +1,7 @@
 //! Forces by a tree.
 
 use crate::data::sinks::SinkScan;
-use crate::data::{Error, Forces, Order, Result, Sink, TreeAccuracy, TreeBlock, TreeProfile};
+use crate::data::{Error, Forces, Order, Result, Sink, TreeAccuracy, TreeBlock, TreeProfile, memory};
 
 use super::System;
 
@@ -114,13 +114,13 @@ impl System {
             return Err(none());
         }
         let chosen = |sample: usize| sample * sinks.len() / samples;
-        let accelerations = |forces: Forces, places: &dyn Fn(usize) -> usize| -> Vec<[f64; 3]> {
-            (0..samples).map(|sample| forces.acceleration(places(sample))).collect()
+        let accelerations = |forces: Forces, places: &dyn Fn(usize) -> usize| -> Result<Vec<[f64; 3]>> {
+            memory::collected((0..samples).map(|sample| forces.acceleration(places(sample))), "samples")
         };
-        let by_tree = accelerations(self.force(nj, skip_own_index, sinks.iter().copied())?, &chosen);
+        let by_tree = accelerations(self.force(nj, skip_own_index, sinks.iter().copied())?, &chosen)?;
         let crossover = self.tree_crossover.replace(u64::MAX);
         let direct = self.force(nj, skip_own_index, (0..samples).map(|sample| sinks[chosen(sample)]));
-        let direct = direct.map(|forces| accelerations(forces, &|sample| sample));
+        let direct = direct.and_then(|forces| accelerations(forces, &|sample| sample));
         self.tree_crossover = crossover;
         let error = |(tree, direct): (&[f64; 3], &[f64; 3])| {
             let difference: f64 = (0..3).map(|k| (tree[k] - direct[k]).powi(2)).sum();
@@ -128,8 +128,8 @@ impl System {
             if difference == 0.0 { 0.0 } else { (difference / length).sqrt() }
         };
         let direct = direct?;
-        let mut errors: Vec<f64> = by_tree.iter().zip(&direct).map(error).collect();
-        errors.sort_by(f64::total_cmp);
+        let mut errors = memory::collected(by_tree.iter().zip(&direct).map(error), "samples")?;
+        errors.sort_unstable_by(f64::total_cmp);
         let at = |part: usize| errors[(samples - 1) * part / 100];
         Ok(TreeErrors { median: at(50), percentile_90: at(90), percentile_99: at(99), worst: at(100) })
     }

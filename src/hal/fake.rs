@@ -1,9 +1,11 @@
-//! A GPU for tests. Its memory is the host's, it does its work at once, a test defines what its
-//! kernels do, and its calls fail when the test says so.
+//! A GPU for tests. Its memory is the host's, it does its work at once or when it is waited for, a
+//! test defines what its kernels do, and its calls fail when the test says so.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sha2::{Digest, Sha256};
 
 use crate::data::{Error, Result};
 
@@ -27,8 +29,19 @@ pub struct Script {
     pub is_busy: bool,
     /// The work of every kernel.
     pub kernel: Option<KernelOfTest>,
+    /// Whether the work of a device is done when it is waited for, and not before.
+    pub is_late: bool,
+    /// The work that is to be done, in the order in which it was begun.
+    pending: Vec<Pending>,
+    /// What was done to memory that such work uses: it was changed, unregistered, or freed while
+    /// another device uses it.
+    pub faults: Vec<String>,
+    /// The number of devices that were made.
+    devices: usize,
     /// Memory that was given out and not given back: its address and its size in bytes.
     live: BTreeMap<u64, usize>,
+    /// The addresses of page-locked memory. Who locks it first is who unlocks it.
+    locked: Vec<u64>,
     /// The number of other objects that were given out and not given back.
     others: usize,
     /// The number of callers that have entered.
@@ -44,7 +57,53 @@ impl Script {
 
     /// Whether everything was given back and no caller is inside.
     pub fn is_clean(&self) -> bool {
-        self.live.is_empty() && self.others == 0 && self.callers == 0
+        let is_idle = self.pending.is_empty() && self.faults.is_empty();
+        is_idle && self.live.is_empty() && self.others == 0 && self.callers == 0
+    }
+
+    /// Begins some work of a device, which uses some bytes from each of these addresses on. A copy from
+    /// the host must find its bytes as they are now.
+    fn work(&mut self, device: usize, job: Job, uses: Vec<(u64, usize)>) {
+        let is_late = self.is_late;
+        let seen = match job {
+            Job::Copy { is_of_host: true, .. } if is_late => digest(uses[0]),
+            _ => Vec::new(),
+        };
+        self.pending.push(Pending { device, job, uses, seen });
+        if !is_late {
+            self.end(device);
+        }
+    }
+
+    /// Does what a device has to do.
+    fn end(&mut self, device: usize) {
+        for Pending { job, uses, seen, .. } in
+            self.pending.extract_if(.., |job| job.device == device).collect::<Vec<_>>()
+        {
+            if !seen.is_empty() && seen != digest(uses[0]) {
+                self.faults.push(format!("{} bytes were changed before they were copied", uses[0].1));
+            }
+            match job {
+                // SAFETY: whoever began the copy promised that the memory is there.
+                Job::Copy { from, to, bytes, .. } => unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) },
+                // SAFETY: the memory has this length.
+                Job::Zero { to, bytes } => unsafe { std::ptr::write_bytes(to as *mut u8, 0, bytes) },
+                Job::Kernel { name, arguments } => {
+                    if let Some(kernel) = &self.kernel {
+                        kernel(self, &name, &arguments);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes that memory goes, and forgets the work that uses it.
+    fn gone(&mut self, what: &str, first: u64, bytes: usize) {
+        let overlaps =
+            |(address, length): &(u64, usize)| *address < first + bytes as u64 && first < address + *length as u64;
+        for job in self.pending.extract_if(.., |job| job.uses.iter().any(overlaps)) {
+            self.faults.push(format!("{what} that work of device {} uses", job.device));
+        }
     }
 
     fn begin(&mut self, call: &'static str, bytes: Option<(usize, &'static str)>) -> Result<()> {
@@ -57,6 +116,29 @@ impl Script {
             _ => Ok(()),
         }
     }
+}
+
+/// Something that a device does.
+enum Job {
+    Copy { from: u64, to: u64, bytes: usize, is_of_host: bool },
+    Zero { to: u64, bytes: usize },
+    Kernel { name: String, arguments: Vec<Vec<u8>> },
+}
+
+/// Work that was begun: the bytes that it uses, by their addresses and numbers, and a digest of the
+/// first ones.
+struct Pending {
+    device: usize,
+    job: Job,
+    uses: Vec<(u64, usize)>,
+    seen: Vec<u8>,
+}
+
+/// Returns a digest of bytes that are there.
+fn digest((address, bytes): (u64, usize)) -> Vec<u8> {
+    // SAFETY: whoever began work on them promised that they are there; if they went since, the work
+    // was forgotten.
+    Sha256::digest(unsafe { std::slice::from_raw_parts(address as *const u8, bytes) }).to_vec()
 }
 
 /// The script that a test shares with its fakes.
@@ -73,6 +155,8 @@ impl Shared {
 /// A GPU.
 pub struct Fake {
     script: Shared,
+    /// Its number among the devices of the script.
+    number: usize,
     /// Whether its kernels reach memory of the host.
     maps_host: bool,
     properties: Properties,
@@ -97,7 +181,9 @@ impl Fake {
             has_fences: maps_host,
             can_wait: maps_host,
         };
-        Fake { script: script.clone(), maps_host, properties }
+        let number = script.get().devices;
+        script.get().devices += 1;
+        Fake { script: script.clone(), number, maps_host, properties }
     }
 
     fn memory(&self, call: &'static str, bytes: usize, what: &'static str, is_mapped: bool) -> Result<FakeMemory> {
@@ -105,7 +191,8 @@ impl Fake {
         script.begin(call, Some((bytes, what)))?;
         let room = vec![0u128; bytes.div_ceil(128).max(1) * 8 + 8].into_boxed_slice();
         let first = room.as_ptr().addr().next_multiple_of(128) - room.as_ptr().addr();
-        let memory = FakeMemory { room, first, bytes, is_mapped, script: self.script.clone() };
+        let (script_of, device) = (self.script.clone(), self.number);
+        let memory = FakeMemory { room, first, bytes, is_mapped, script: script_of, device };
         script.live.insert(memory.number(), bytes.max(1));
         Ok(memory)
     }
@@ -118,6 +205,7 @@ pub struct FakeMemory {
     bytes: usize,
     is_mapped: bool,
     script: Shared,
+    device: usize,
 }
 
 impl FakeMemory {
@@ -128,7 +216,11 @@ impl FakeMemory {
 
 impl Drop for FakeMemory {
     fn drop(&mut self) {
-        self.script.get().live.remove(&self.number());
+        let mut script = self.script.get();
+        // As drivers do, it waits for the work of its own device.
+        script.end(self.device);
+        script.gone("memory was freed", self.number(), self.bytes);
+        script.live.remove(&self.number());
     }
 }
 
@@ -175,21 +267,37 @@ unsafe impl HostMemory for FakeMemory {
 /// from this address on, or a caller.
 pub struct Thing {
     script: Shared,
+    device: usize,
     name: String,
     address: Option<u64>,
+    /// Memory that is page-locked as long as this is there.
+    locked: Option<(u64, usize)>,
     is_caller: bool,
 }
 
 impl Thing {
-    fn new(script: &Shared, name: &str) -> Thing {
+    fn new(fake: &Fake, name: &str) -> Thing {
+        let script = fake.script.clone();
         script.get().others += 1;
-        Thing { script: script.clone(), name: name.into(), address: None, is_caller: false }
+        Thing { script, device: fake.number, name: name.into(), address: None, locked: None, is_caller: false }
+    }
+
+    /// Waits for the device, unless the call fails.
+    fn ends(&self, call: &'static str) -> Result<()> {
+        let mut script = self.script.get();
+        script.begin(call, None)?;
+        script.end(self.device);
+        Ok(())
     }
 }
 
 impl Drop for Thing {
     fn drop(&mut self) {
         let mut script = self.script.get();
+        if let Some((first, bytes)) = self.locked {
+            script.gone("memory was unregistered", first, bytes);
+            script.locked.retain(|locked| *locked != first);
+        }
         if let Some(address) = self.address {
             script.calls.push("unregister");
             script.live.remove(&address);
@@ -204,7 +312,7 @@ impl Drop for Thing {
 
 impl Event for Thing {
     fn wait(&self) -> Result<()> {
-        self.script.get().begin("wait", None)
+        self.ends("wait")
     }
 }
 
@@ -235,8 +343,12 @@ impl Gpu for Fake {
     }
 
     fn enter(&self) -> Result<Thing> {
-        self.script.get().callers += 1;
-        Ok(Thing { script: self.script.clone(), name: String::new(), address: None, is_caller: true })
+        let mut caller = Thing::new(self, "");
+        caller.is_caller = true;
+        let mut script = self.script.get();
+        (script.callers, script.others) = (script.callers + 1, script.others - 1);
+        drop(script);
+        Ok(caller)
     }
 
     fn allocate(&self, bytes: usize, what: &'static str) -> Result<FakeMemory> {
@@ -256,19 +368,25 @@ impl Gpu for Fake {
                 script.live.insert(address, memory.len());
             }
         }
-        let mut registration = Thing::new(&self.script, "registration");
+        let mut registration = Thing::new(self, "registration");
         registration.address = self.maps_host.then_some(address);
+        let mut script = self.script.get();
+        if !script.locked.contains(&address) {
+            script.locked.push(address);
+            registration.locked = Some((address, memory.len()));
+        }
+        drop(script);
         Ok(registration)
     }
 
     fn queue(&self) -> Result<Thing> {
         self.script.get().begin("queue", None)?;
-        Ok(Thing::new(&self.script, "queue"))
+        Ok(Thing::new(self, "queue"))
     }
 
     fn load(&self, _: &Code, kernels: &[&str]) -> Result<Vec<Thing>> {
         self.script.get().begin("load", None)?;
-        Ok(kernels.iter().map(|name| Thing::new(&self.script, name)).collect())
+        Ok(kernels.iter().map(|name| Thing::new(self, name)).collect())
     }
 
     fn resident_blocks(&self, _: &Thing, threads: usize) -> Result<Option<usize>> {
@@ -287,9 +405,9 @@ impl Gpu for Fake {
             }
             Place::Caller(address) => *address,
         };
+        let is_of_host = matches!(from, Place::Host(_));
         let (from, to) = (of(&from), of(&to));
-        // SAFETY: the caller's promise; memory of the device is at least as long.
-        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+        script.work(self.number, Job::Copy { from, to, bytes, is_of_host }, vec![(from, bytes), (to, bytes)]);
         Ok(())
     }
 
@@ -304,10 +422,12 @@ impl Gpu for Fake {
         to: &FakeMemory,
         bytes: usize,
     ) -> Result<()> {
-        self.script.get().begin("copy_from_other", None)?;
+        let mut script = self.script.get();
+        script.begin("copy_from_other", None)?;
         assert!(bytes <= from.bytes.min(to.bytes), "a copy goes beyond its memory");
-        // SAFETY: both memories have this length.
-        unsafe { std::ptr::copy(from.number() as *const u8, to.number() as *mut u8, bytes) };
+        let (from, to) = (from.number(), to.number());
+        let job = Job::Copy { from, to, bytes, is_of_host: false };
+        script.work(self.number, job, vec![(from, bytes), (to, bytes)]);
         Ok(())
     }
 
@@ -315,8 +435,8 @@ impl Gpu for Fake {
         let mut script = self.script.get();
         script.begin("zero", None)?;
         assert!(bytes <= memory.bytes);
-        // SAFETY: the memory has this length.
-        unsafe { std::ptr::write_bytes(memory.number() as *mut u8, 0, bytes) };
+        let to = memory.number();
+        script.work(self.number, Job::Zero { to, bytes }, vec![(to, bytes)]);
         Ok(())
     }
 
@@ -328,9 +448,12 @@ impl Gpu for Fake {
             Argument::Memory(FakeAddress(address)) => address.to_ne_bytes().to_vec(),
             Argument::Bytes(bytes) => bytes.to_vec(),
         };
-        if let Some(kernel) = &script.kernel {
-            kernel(&script, &launch.kernel.name, &launch.arguments.iter().map(bytes).collect::<Vec<_>>());
-        }
+        let uses = launch.arguments.iter().filter_map(|argument| match argument {
+            Argument::Memory(FakeAddress(address)) => Some((*address, 1)),
+            Argument::Bytes(_) => None,
+        });
+        let (uses, arguments) = (uses.collect(), launch.arguments.iter().map(bytes).collect());
+        script.work(self.number, Job::Kernel { name: launch.kernel.name.clone(), arguments }, uses);
         Ok(())
     }
 
@@ -341,19 +464,18 @@ impl Gpu for Fake {
 
     fn record(&self, _: &Thing) -> Result<Thing> {
         self.script.get().begin("record", None)?;
-        Ok(Thing::new(&self.script, "event"))
+        Ok(Thing::new(self, "event"))
     }
 
     fn wait_for(&self, _: &Thing, _: &Thing) -> Result<()> {
         self.script.get().begin("wait_for", None)
     }
 
-    fn is_done(&self, _: &Thing) -> Result<bool> {
-        let mut script = self.script.get();
-        script.begin("is_done", None).map(|()| !script.is_busy)
+    fn is_done(&self, queue: &Thing) -> Result<bool> {
+        queue.ends("is_done").map(|()| !self.script.get().is_busy)
     }
 
-    fn synchronize(&self, _: &Thing) -> Result<()> {
-        self.script.get().begin("synchronize", None)
+    fn synchronize(&self, queue: &Thing) -> Result<()> {
+        queue.ends("synchronize")
     }
 }

@@ -1,9 +1,11 @@
 //! The machines: memory, queues of work, programs and launches on CUDA and OpenCL devices, threads
 //! on CPUs. Nothing here knows about gravity.
 
+mod boxed;
 mod contexts;
 pub mod cpu;
 pub mod cuda;
+pub mod environment;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod forks;
@@ -14,6 +16,8 @@ pub mod room;
 pub mod threads;
 
 use crate::data::{Error, Result};
+
+pub use boxed::boxed;
 
 /// The kinds of machine that compute forces.
 #[repr(i32)]

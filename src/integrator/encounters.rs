@@ -63,7 +63,7 @@ impl Encounters {
 
     /// Whether some were found. Each pair is kept once.
     pub fn is_met(&mut self) -> bool {
-        self.found.sort_by_key(|encounter| (encounter.bodies, encounter.kind));
+        self.found.sort_unstable_by_key(|encounter| (encounter.bodies, encounter.kind));
         self.found.dedup_by_key(|encounter| (encounter.bodies, encounter.kind));
         !self.found.is_empty()
     }

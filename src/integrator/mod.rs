@@ -16,6 +16,7 @@ use std::fmt::Display;
 
 use crate::data::{Forces, Result};
 use crate::engine::{System, TreeErrors};
+use crate::hal;
 
 use body::Body;
 use encounters::{Encounter, Encounters};
@@ -137,8 +138,8 @@ pub trait Integrator {
 /// Makes the integrator of a plan's order.
 pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator + Send>> {
     Ok(match Scheme::of(plan.order) {
-        Some(scheme) => Box::new(Hermite::new(system, plan.clone(), scheme, bodies)?),
-        None => Box::new(Leapfrog::new(system, plan.clone(), bodies)?),
+        Some(scheme) => hal::boxed(Hermite::new(system, plan.clone(), scheme, bodies)?, "an integrator")?,
+        None => hal::boxed(Leapfrog::new(system, plan.clone(), bodies)?, "an integrator")?,
     })
 }
 

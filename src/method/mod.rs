@@ -22,7 +22,7 @@ use crate::data::{
 };
 use crate::hal::cuda::Cuda;
 use crate::hal::opencl::OpenCl;
-use crate::hal::{Backend, DeviceDescription};
+use crate::hal::{self, Backend, DeviceDescription};
 use crate::simd::Level;
 
 /// The options with which a device is opened.
@@ -104,6 +104,10 @@ pub trait Device: Send {
     /// handed in, hands them in, and returns how many were handed in now. When it returns that all
     /// were, or fails, nothing is at work any more.
     fn wait_more(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize>;
+
+    /// Waits for all work that is under way, whatever errors come, so that memory of the host and of
+    /// other devices may be freed that the work uses.
+    fn drain(&mut self) {}
 
     /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`,
     /// in any order: `|r|^2 < radius2`, without softening and, where the block says so, without the
@@ -214,7 +218,7 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
     }
     match backend {
         Backend::Cpu => cpu::open(options),
-        Backend::Cuda => Ok(Box::new(GpuDevice::open(Cuda::open(number)?, options)?)),
-        Backend::OpenCl => Ok(Box::new(GpuDevice::open(OpenCl::open(number)?, options)?)),
+        Backend::Cuda => Ok(hal::boxed(GpuDevice::open(Cuda::open(number)?, options)?, "a device")?),
+        Backend::OpenCl => Ok(hal::boxed(GpuDevice::open(OpenCl::open(number)?, options)?, "a device")?),
     }
 }

@@ -42,6 +42,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             line("crossover", &format!("{with_gpu} blocks of fewer than {pairs} pairs (from KYOHO_CROSSOVER)"))?
         }
     }
+    for sentence in kyoho::config::unknown_variables() {
+        out!("unknown    {sentence}")?;
+    }
     out!()?;
     out!("order  precision  scope    flops a pair  results")?;
     for entry in CATALOGUE.iter() {

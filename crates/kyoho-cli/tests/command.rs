@@ -626,6 +626,11 @@ fn info_says_what_would_be_used_and_why() {
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
+    assert!(!text.contains("unknown"), "{text}");
+    let output = kyoho().arg("info").env("KYOHO_DEVICE", "1").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = "unknown    KYOHO_DEVICE is set, which nothing reads; the nearest name is KYOHO_DEVICES";
+    assert!(text.contains(line), "{text}");
     let output = kyoho().args(["info", "--level", "portable", "--backend", "cpu"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("CPU level  portable") && text.contains("cpu (as was asked for)"), "{text}");

@@ -123,7 +123,6 @@ fn add(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
 
     use crate::config::Settings;
     use crate::data::sources::padded;
@@ -133,7 +132,7 @@ mod tests {
 
     #[test]
     fn systems_go_when_all_sources_have_one_softening_again() {
-        let settings = Settings::from(&|name| (name == "KYOHO_BACKEND").then(|| "cpu".into()), Path::new(".")).unwrap();
+        let settings = Settings::from(&|name| (name == "KYOHO_BACKEND").then(|| "cpu".into()), None).unwrap();
         let mut all = System::new(&settings.setup(Order::Sixth, Precision::Double).unwrap()).unwrap();
         let (mut softenings, mut groups) = (Softenings::default(), Groups::default());
         // The one source at distance 2 is softened by what is written last.

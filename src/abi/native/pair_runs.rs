@@ -1,37 +1,38 @@
 //! Runs of pair interactions that go on while the caller does something else.
 
 use std::process;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use crate::abi::boundary::protect;
 use crate::data::{Error, Result};
+use crate::hal;
 use crate::method::pairs::PairKernel;
 
 /// A pair interaction, which a thread has while it runs.
 pub struct Runner {
-    kernel: Option<PairKernel>,
+    kernel: Option<Box<PairKernel>>,
     away: Option<Away>,
 }
 
 /// A thread with a pair interaction.
 struct Away {
-    thread: JoinHandle<(PairKernel, Result<()>)>,
+    thread: JoinHandle<(Box<PairKernel>, Result<()>)>,
     /// The process that has the thread.
     process: u32,
 }
 
 impl Away {
     /// Waits for the end of the run. A fork has no such thread to wait for.
-    fn end(self) -> Option<(PairKernel, Result<()>)> {
+    fn end(self) -> Option<(Box<PairKernel>, Result<()>)> {
         if self.process == process::id() { self.thread.join().ok() } else { None }
     }
 }
 
 impl Runner {
     /// Holds a pair interaction that does not run.
-    pub fn new(kernel: PairKernel) -> Runner {
-        Runner { kernel: Some(kernel), away: None }
+    pub fn new(kernel: PairKernel) -> Result<Runner> {
+        Ok(Runner { kernel: Some(hal::boxed(kernel, "a pair interaction")?), away: None })
     }
 
     /// Returns the pair interaction, unless it runs.
@@ -40,27 +41,28 @@ impl Runner {
             Some(_) => "while a run was under way; kyoho_pair_wait ends it",
             None => "after its run was lost in a fork of the process",
         };
-        self.kernel.as_mut().ok_or(Error::CallOrder { call: "a function of a pair interaction", when })
+        self.kernel.as_deref_mut().ok_or(Error::CallOrder { call: "a function of a pair interaction", when })
     }
 
     /// Begins a run in a thread of its own.
     pub fn start(&mut self, run: impl FnOnce(&mut PairKernel) -> Result<()> + Send + 'static) -> Result<()> {
         self.kernel()?;
-        // The thread gets the kernel once it is there: a refused thread takes nothing along.
-        let (give, take) = mpsc::channel::<PairKernel>();
+        // The thread takes the kernel from here: a refused one takes nothing along.
+        let place = Arc::new(Mutex::new(self.kernel.take()));
+        let taken =
+            |place: &Mutex<Option<Box<PairKernel>>>| place.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let of_thread = place.clone();
         let body = move || {
-            let mut kernel = take.recv().expect("the kernel follows at once");
+            let mut kernel = taken(&of_thread).expect("nobody else takes the kernel of a thread");
             let outcome = protect(|| run(&mut kernel));
             (kernel, outcome)
         };
         let thread = Builder::new().name("kyoho-pair".into()).spawn(body);
-        let thread =
-            thread.map_err(|error| Error::Internal { what: format!("no thread could be started: {error}") })?;
+        let thread = thread.map_err(|error| {
+            self.kernel = taken(&place);
+            Error::Internal { what: format!("no thread could be started: {error}") }
+        })?;
         self.away = Some(Away { thread, process: process::id() });
-        if let Some(kernel) = self.kernel.take() {
-            // It is received, as the thread waits for it.
-            let _ = give.send(kernel);
-        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crate::abi::boundary::{self, protect, required};
 use crate::abi::diagnostics;
 use crate::abi::handles::Handles;
 use crate::config::{DeviceChoice, Settings};
-use crate::data::{Error, Order, Result, ResultCode};
+use crate::data::{Error, Order, Result, ResultCode, memory};
 use crate::law::language::number::Number;
 use crate::law::language::syntax::{Parameter, ResultField};
 use crate::law::language::types::{Scalar, Type};
@@ -81,15 +81,18 @@ fn scalar(argument: &'static str, number: kyoho_number_type) -> Result<Scalar> {
 }
 
 /// Returns the names of the variables of each section.
-fn names_of(list: &PairProgram) -> [Vec<CString>; 4] {
-    let name = |name: &String| CString::new(name.as_bytes()).unwrap_or_default();
+fn names_of(list: &PairProgram) -> Result<[Vec<CString>; 4]> {
+    fn all<T>(of: &[T], name: impl Fn(&T) -> &String) -> Result<Vec<CString>> {
+        let names = of.iter().map(|item| CString::new(name(item).as_bytes()).unwrap_or_default());
+        memory::collected(names, "the names of a pair interaction")
+    }
     let [sinks, sources] = &list.fields;
-    [
-        sinks.iter().map(|field| name(&field.name)).collect(),
-        sources.iter().map(|field| name(&field.name)).collect(),
-        list.parameters.iter().map(|parameter| name(&parameter.name)).collect(),
-        list.results.iter().map(|result| name(&result.name)).collect(),
-    ]
+    Ok([
+        all(sinks, |field| &field.name)?,
+        all(sources, |field| &field.name)?,
+        all(&list.parameters, |parameter| &parameter.name)?,
+        all(&list.results, |result| &result.name)?,
+    ])
 }
 
 /// Rows of numbers of a caller.
@@ -200,7 +203,8 @@ pub unsafe extern "C" fn kyoho_pair_compile(
         // SAFETY: room for a pointer.
         unsafe { boundary::write(pair, ptr::null_mut()) };
         // SAFETY: null or a text.
-        let text = unsafe { name("text", text) }?;
+        let text = unsafe { boundary::long_text(text, "the text of a pair interaction") }?;
+        let text = text.ok_or(Error::NullArgument { argument: "text" })?;
         let given = if options.is_null() {
             structures::empty()
         } else {
@@ -225,8 +229,8 @@ pub unsafe extern "C" fn kyoho_pair_compile(
         };
         let options = Options { in_double_double, plain: false };
         let kernel = PairKernel::new(&text, options, &settings.pair_machine()?)?;
-        let names = names_of(kernel.list());
-        let handle = PAIRS.insert(Held { runner: Runner::new(kernel), names, last_error: CString::default() })?;
+        let names = names_of(kernel.list())?;
+        let handle = PAIRS.insert(Held { runner: Runner::new(kernel)?, names, last_error: CString::default() })?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(pair, ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -363,7 +367,7 @@ pub unsafe extern "C" fn kyoho_pair_set_parameter(
         }
         // SAFETY: the caller's array has these numbers.
         let rows = unsafe { CallersRows::new(&parameter, number_type, data, 0, count, Type::one(scalar)) }?;
-        let numbers: Vec<Number> = (0..rows.count()).map(|row| rows.number(row, 0)).collect();
+        let numbers = memory::collected((0..rows.count()).map(|row| rows.number(row, 0)), "the numbers of a table")?;
         kernel.set_parameter(&parameter, &numbers)
     })
 }
@@ -599,16 +603,19 @@ pub unsafe extern "C" fn kyoho_pair_describe(
     variable: *mut kyoho_pair_variable,
 ) -> ResultCode {
     call_on_held(pair, |Held { runner, names, .. }| {
+        fn collected(all: impl Iterator<Item = (Type, usize)>) -> Result<Vec<(Type, usize)>> {
+            memory::collected(all, "the variables of a pair interaction")
+        }
         let list = runner.kernel()?.list();
         let all: Vec<(Type, usize)> = match section {
-            1 | 2 => list.fields[section as usize - 1].iter().map(|field| (field.of, 0)).collect(),
+            1 | 2 => collected(list.fields[section as usize - 1].iter().map(|field| (field.of, 0)))?,
             3 => {
                 let size = |given: &Parameter| if given.extents.is_empty() { 0 } else { given.count() };
-                list.parameters.iter().map(|given| (given.of, size(given))).collect()
+                collected(list.parameters.iter().map(|given| (given.of, size(given))))?
             }
             4 => {
                 let of = |result: &ResultField| Type { scalar: result.accumulated, width: result.of.width };
-                list.results.iter().map(|result| (of(result), 0)).collect()
+                collected(list.results.iter().map(|result| (of(result), 0)))?
             }
             other => return Err(bad_field("section", other, "1 (i), 2 (j), 3 (param), 4 (result)")),
         };

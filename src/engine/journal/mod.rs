@@ -116,18 +116,19 @@ impl<'a> BlockUpdates<'a> {
 
 impl UpdateJournal {
     /// Makes a journal without sources of an interaction.
-    pub fn new(interaction: &Interaction, threads: Threads) -> UpdateJournal {
+    pub fn new(interaction: &Interaction, threads: Threads) -> Result<UpdateJournal> {
         let Interaction { n_coefficients, .. } = *interaction;
         let has_low_limbs = interaction.has_low_limbs();
-        UpdateJournal {
-            sources: if has_low_limbs { Sources::with_low_limbs } else { Sources::new }(n_coefficients),
+        let low = || Sources::with_low_limbs(n_coefficients);
+        Ok(UpdateJournal {
+            sources: if has_low_limbs { low()? } else { Sources::new(n_coefficients) },
             staged: Vec::new(),
             staged_low: Vec::new(),
             recorded: None,
             missed: None,
             lag: None,
             threads,
-        }
+        })
     }
 
     /// Takes other threads.
@@ -257,7 +258,7 @@ impl UpdateJournal {
     /// Takes the sources back from a device: `fetch` writes each to a copy. If that fails they are
     /// still the device's.
     pub fn take_from_device(&mut self, fetch: impl FnOnce(&mut Sources) -> Result<()>) -> Result<()> {
-        let mut copy = self.sources.successor();
+        let mut copy = self.sources.successor()?;
         fetch(&mut copy)?;
         copy.all_is_written();
         self.sources = copy;
@@ -516,7 +517,7 @@ mod tests {
         let interaction = catalogue::interaction_of(Order::Fourth, Precision::Mixed, Scope::Full).unwrap();
         let source = |size: f64| Source::from_derivatives(1, size, 0.0, [[size; 3]; 4]);
         let journal = || {
-            let mut journal = UpdateJournal::new(&interaction, Threads::for_copies(3));
+            let mut journal = UpdateJournal::new(&interaction, Threads::for_copies(3)).unwrap();
             (0..SOURCES).for_each(|address| journal.apply(address, &source(1.0), &Source::default()).unwrap());
             journal.make_room(SOURCES, 1).unwrap();
             journal

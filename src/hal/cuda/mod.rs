@@ -25,6 +25,7 @@ use table::Table;
 
 use crate::data::{Error, Result};
 
+use super::environment;
 use super::loader::{self, Symbol};
 use super::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription, DeviceKind};
 
@@ -278,9 +279,9 @@ impl Driver {
 
 /// Returns the error that there is no device, and names the variable that may hide it.
 fn no_device() -> Error {
-    match std::env::var("CUDA_VISIBLE_DEVICES") {
-        Ok(visible) => none(format!("the driver finds no device (CUDA_VISIBLE_DEVICES is '{visible}')")),
-        Err(_) => none("the driver finds no device"),
+    match environment::text("CUDA_VISIBLE_DEVICES") {
+        Some(visible) => none(format!("the driver finds no device (CUDA_VISIBLE_DEVICES is '{visible}')")),
+        None => none("the driver finds no device"),
     }
 }
 

@@ -1,10 +1,13 @@
 //! Built programs, kept on disk for other processes. No function here fails: if a program cannot be
 //! kept, it is built each time.
+//!
+//! A program runs with the rights of whoever loads it. So none is loaded that another user may have
+//! written, and nothing is kept where others may write.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Metadata};
 use std::io::{Read, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -70,11 +73,24 @@ impl Folder {
         self.path.is_some()
     }
 
-    /// Returns the program of this key if it is there and whole. A file that is damaged or belongs
-    /// to another program is removed.
+    /// Returns the program of this key if it is there and whole. A file that is damaged, belongs to
+    /// another program, or may be another user's, is removed.
     pub fn load(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.file(key)?;
-        let mut file = File::open(&path).ok()?;
+        if !is_own_folder(self.path.as_ref()?) {
+            return None;
+        }
+        // Nothing is waited for, and no link is followed, which others may have put there.
+        let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(&path);
+        let mut file = match opened {
+            Ok(file) => file,
+            Err(error) => {
+                if error.raw_os_error() == Some(libc::ELOOP) {
+                    self.remove(key);
+                }
+                return None;
+            }
+        };
         match read(&mut file, key) {
             Ok(program) => {
                 // The files used last are kept, or those written last if the time cannot be set.
@@ -92,7 +108,12 @@ impl Folder {
     /// Keeps a program if possible.
     pub fn store(&self, key: &Key, program: &[u8]) {
         let (Some(folder), Some(path)) = (&self.path, self.file(key)) else { return };
-        match write(folder, &path, key, program) {
+        match DirBuilder::new().recursive(true).mode(0o700).create(folder) {
+            Ok(()) if is_own_folder(folder) => (),
+            Ok(()) => return,
+            Err(error) => return log::debug!("{} cannot be made: {error}", folder.display()),
+        }
+        match write(&path, key, program) {
             Ok(()) => log::debug!("{} has {} bytes of program", path.display(), program.len()),
             Err(error) => log::debug!("{} cannot be written: {error}", path.display()),
         }
@@ -125,8 +146,42 @@ fn header(key: &Key, program: &[u8]) -> [u8; HEADER] {
     header
 }
 
+/// Whether only this user, and root, may put programs into a folder.
+fn is_own_folder(folder: &Path) -> bool {
+    match std::fs::metadata(folder).map(|found| foreign(&found)) {
+        Ok(None) => true,
+        Ok(Some(reason)) => {
+            log::warn!("no OpenCL program is kept in {}: {reason}", folder.display());
+            false
+        }
+        // It is not there.
+        Err(_) => false,
+    }
+}
+
+/// Returns the reason why others than this user, and root, may have written something.
+fn foreign(found: &Metadata) -> Option<String> {
+    // SAFETY: it returns a number.
+    let user = unsafe { libc::geteuid() };
+    let (owner, mode) = (found.uid(), found.mode() & 0o7777);
+    if ![0, user].contains(&owner) {
+        return Some(format!("it is user {owner}'s; allowed: user {user}'s"));
+    }
+    // In a folder such as /tmp others may make files, but not exchange those of this user.
+    let is_shared = found.is_dir() && mode & libc::S_ISVTX != 0;
+    let others = mode & 0o022 != 0 && !is_shared;
+    others.then(|| format!("others may write to it, by mode {mode:o}; allowed: modes such as 700"))
+}
+
 /// Returns the program of a file, or the defect of the file.
 fn read(file: &mut File, key: &Key) -> Result<Vec<u8>, String> {
+    let found = file.metadata().map_err(|error| error.to_string())?;
+    if !found.is_file() {
+        return Err("it is no regular file".into());
+    }
+    if let Some(reason) = foreign(&found) {
+        return Err(reason);
+    }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     let Some((found, program)) = bytes.split_at_checked(HEADER) else { return Err("it is too short".into()) };
@@ -138,15 +193,16 @@ fn read(file: &mut File, key: &Key) -> Result<Vec<u8>, String> {
 }
 
 /// Writes a file under another name first, so that no reader finds an incomplete one.
-fn write(folder: &Path, path: &Path, key: &Key, program: &[u8]) -> std::io::Result<()> {
+fn write(path: &Path, key: &Key, program: &[u8]) -> std::io::Result<()> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     // Processes of several machines may use the folder, and the time tells those with one process
     // id apart.
     let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let (process, number) = (std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
     let unfinished = path.with_extension(format!("{process}-{number}-{since:x}{UNFINISHED}"));
-    let written = File::create_new(&unfinished).and_then(|mut file| {
+    // Whatever the umask is, others may not write to it.
+    let file = File::options().write(true).create_new(true).mode(0o644).open(&unfinished);
+    let written = file.and_then(|mut file| {
         file.write_all(&header(key, program))?;
         file.write_all(program)?;
         drop(file);
@@ -246,6 +302,83 @@ mod tests {
         assert_eq!(mode & 0o777, 0o700, "others could put programs there");
         folder.remove(&key);
         assert_eq!(folder.load(&key), None);
+    }
+
+    /// Sets the mode of a file or a folder.
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn what_others_may_have_written_is_not_loaded() {
+        let scratch = Scratch::new("foreign");
+        let (folder, key) = (scratch.folder(), Key::of(&["one"]));
+        let path = folder.file(&key).unwrap();
+        for mode in [0o620, 0o602, 0o666] {
+            folder.store(&key, b"a program");
+            set_mode(&path, mode);
+            assert_eq!(folder.load(&key), None, "mode {mode:o}");
+            assert!(!path.exists(), "mode {mode:o}");
+        }
+        folder.store(&key, b"a program");
+        let elsewhere = scratch.0.join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        assert_eq!(folder.load(&key), None, "a link");
+        assert!(fs::symlink_metadata(&path).is_err() && elsewhere.exists());
+        folder.store(&key, b"a program");
+        // SAFETY: it returns a number.
+        if unsafe { libc::geteuid() } == 0 {
+            std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+            assert_eq!(folder.load(&key), None, "another user's");
+            assert!(!path.exists());
+        } else {
+            eprintln!("not tested, as only root gives files to others: a file of another user");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_keeps_nothing() {
+        let scratch = Scratch::new("shared");
+        let (folder, key) = (scratch.folder(), Key::of(&["one"]));
+        folder.store(&key, b"a program");
+        let path = scratch.0.join("deep/programs");
+        for mode in [0o777, 0o770, 0o702] {
+            set_mode(&path, mode);
+            assert_eq!(folder.load(&key), None, "mode {mode:o}");
+            folder.store(&Key::of(&["other"]), b"a program");
+            assert_eq!(scratch.files().len(), 1, "mode {mode:o}");
+        }
+        for mode in [0o1777, 0o755] {
+            set_mode(&path, mode);
+            assert_eq!(folder.load(&key).as_deref(), Some(&b"a program"[..]), "mode {mode:o}");
+        }
+        // SAFETY: it returns a number.
+        if unsafe { libc::geteuid() } == 0 {
+            std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+            assert_eq!(folder.load(&key), None, "another user's");
+        } else {
+            eprintln!("not tested, as only root gives files to others: a folder of another user");
+        }
+    }
+
+    #[test]
+    fn a_fifo_in_the_place_of_a_program_is_not_waited_for() {
+        let scratch = Scratch::new("fifo");
+        let (folder, key) = (scratch.folder(), Key::of(&["one"]));
+        folder.store(&key, b"a program");
+        let path = folder.file(&key).unwrap();
+        fs::remove_file(&path).unwrap();
+        let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: the path ends with a zero.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        let (sender, found) = std::sync::mpsc::channel();
+        let loading = folder.clone();
+        std::thread::spawn(move || sender.send(loading.load(&key)));
+        let found = found.recv_timeout(Duration::from_secs(60));
+        assert_eq!(found.expect("it does not wait"), None);
+        folder.store(&key, b"a program");
+        assert_eq!(folder.load(&key).as_deref(), Some(&b"a program"[..]));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_PLATFORM_NOT_FOUND_KHR};
 use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
 
 use crate::data::{Error, Result};
-use crate::hal::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription};
+use crate::hal::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription, environment};
 
 use super::table::{Object, Table, text, told};
 use super::{Driver, Handle, SUCCESS, none, reason};
@@ -252,7 +252,7 @@ impl Driver {
 /// Returns the error that there is no platform, and names the variable that may hide it.
 fn no_platform() -> Error {
     let hidden = ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH"].into_iter().find_map(|name| {
-        let value = std::env::var(name).ok()?;
+        let value = environment::text(name)?;
         Some(format!(" ({name} is '{value}')"))
     });
     none(format!("no OpenCL driver is installed: the loader finds no platform{}", hidden.unwrap_or_default()))

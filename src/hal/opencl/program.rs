@@ -8,6 +8,7 @@ use std::time::Instant;
 use opencl3::program::{CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG};
 
 use crate::data::{Error, Result};
+use crate::hal::environment;
 use crate::hal::gpu::Argument;
 
 use super::cache::{Folder, Key};
@@ -33,7 +34,7 @@ impl Program {
         let folder = match context.properties().kind {
             // PoCL compiles a kernel when it first runs, and keeps the result itself.
             Kind::Cpu => Folder::none(),
-            _ => Folder::from(&|name| std::env::var_os(name)),
+            _ => Folder::from(&environment::variable),
         };
         Program::kept_in(&folder, context, name, text, options)
     }

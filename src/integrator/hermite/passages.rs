@@ -153,7 +153,7 @@ impl Passages {
         let change = pair.energy - energy;
         let next = pair.is_alone.then_some(Passage { limited_steps: 0, ..new });
         place.into_iter().for_each(|place| self.open[place] = next);
-        (limited_steps > 0 || change.abs() > told * scale).then(|| EnergyJump {
+        (limited_steps > 0 || change.abs() > told * scale).then_some(EnergyJump {
             bodies: pair.bodies,
             time,
             distance,

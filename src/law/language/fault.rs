@@ -28,7 +28,12 @@ pub struct Fault {
     pub found: String,
     /// The things that may stand there.
     pub allowed: String,
+    /// The memory that there was not, where the text is not at fault: its purpose and its bytes.
+    pub no_memory: Option<(&'static str, usize)>,
 }
+
+/// The purpose of the memory of the compiler.
+pub const WHAT: &str = "the operations of a pair interaction";
 
 /// The outcome of a step of the compiler.
 pub type Checked<T> = std::result::Result<T, Fault>;
@@ -36,7 +41,7 @@ pub type Checked<T> = std::result::Result<T, Fault>;
 impl Fault {
     /// Returns an error.
     pub fn new(place: Place, found: impl Into<String>, allowed: impl Into<String>) -> Fault {
-        Fault { place, found: found.into(), allowed: allowed.into() }
+        Fault { place, found: found.into(), allowed: allowed.into(), no_memory: None }
     }
 }
 
@@ -49,8 +54,22 @@ impl fmt::Display for Fault {
 impl Fault {
     /// Returns the error of the library.
     pub fn into_error(self) -> Error {
-        let Fault { place, found, allowed } = self;
-        Error::BadText { line: place.line, column: place.column, found, allowed }
+        let Fault { place, found, allowed, no_memory } = self;
+        match no_memory {
+            Some((what, bytes)) => Error::OutOfMemory { what, bytes },
+            None => Error::BadText { line: place.line, column: place.column, found, allowed },
+        }
+    }
+}
+
+/// The errors of the functions that ask for memory.
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        let no_memory = match error {
+            Error::OutOfMemory { what, bytes } => Some((what, bytes)),
+            _ => None,
+        };
+        Fault { no_memory, ..Fault::new(Place::default(), error.to_string(), "a text for which there is memory") }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The functions of the language.
 
+use crate::data::memory;
 use crate::law::double_double::Double;
 
-use super::fault::{Checked, Fault, Place, listed};
+use super::fault::{Checked, Fault, Place, WHAT, listed};
 use super::list::{Function, Id, Op, Two};
 use super::lower::Lowering;
 use super::number::{Number, compute};
@@ -64,7 +65,7 @@ pub(super) fn call(lowering: &mut Lowering, name: &str, arguments: &[Expression]
     for argument in arguments {
         let value = lowering.value(argument)?;
         values::numeric(&value, argument.place)?;
-        given.push(value);
+        memory::push(&mut given, value, WHAT)?;
     }
     let (first, last) = (given[0], given[given.len() - 1]);
     if let Some(function) = OF_ONE.into_iter().find(|function| function.name() == name) {

@@ -2,7 +2,9 @@
 
 use std::ffi::CStr;
 
-use crate::data::{Interaction, Order};
+use crate::data::{Interaction, Order, Result, memory};
+
+use super::fault::WHAT;
 
 /// Includes a text, with a zero at its end for callers of C.
 macro_rules! text {
@@ -40,15 +42,21 @@ const VECTORS: [&str; 4] = ["pos", "vel", "acc", "jerk"];
 /// `address`. Parameters are the time `now`, `predicts` (1, or 0 where sources are as they were
 /// written), `nj` (addresses from there on are left out) and `skips` (1 where a sink leaves out the
 /// sources with its `id`). The results are those of [`gravity`].
-pub fn gravity_of_system(interaction: &Interaction) -> String {
+pub fn gravity_of_system(interaction: &Interaction) -> Result<String> {
     let Interaction { order, n_coefficients, n_derivatives, .. } = *interaction;
-    let law = gravity(order).to_string_lossy();
-    let (head, body) = law.split_once("\nbody\n").unwrap_or((&law, ""));
+    let law = gravity(order).to_str().unwrap_or("");
+    let (head, body) = law.split_once("\nbody\n").unwrap_or((law, ""));
     let results = head.find("\nresult").map_or("", |place| &head[place..]);
     let vectors = &VECTORS[..n_derivatives];
-    let of_sinks: String = vectors.iter().map(|name| format!("{name}: vec3<f64>, ")).collect();
-    let of_sources: String = (0..n_coefficients).map(|k| format!("c{k}: vec3<f64>, ")).collect();
-    let mut predicted = String::from("  dt = select(predicts != 0, now - j.time, 0)\n");
+    let mut text = String::new();
+    let mut add = |more: &str| memory::append(&mut text, more, WHAT);
+    add(&format!("pair gravity_{}_of_system\ni ", order as i32))?;
+    vectors.iter().try_for_each(|name| add(&format!("{name}: vec3<f64>, ")))?;
+    add("id: i32, eps2: f64\nj ")?;
+    (0..n_coefficients).try_for_each(|k| add(&format!("c{k}: vec3<f64>, ")))?;
+    add("mass: f64, id: i32, time: f64, address: i32\nparam now: f64, predicts: i32, nj: i32, skips: i32")?;
+    add(results)?;
+    add("\nbody\n  skip if j.address >= nj\n  dt = select(predicts != 0, now - j.time, 0)\n")?;
     for (derivative, name) in vectors.iter().enumerate() {
         // The q-th derivative of `dt^k` is `k (k - 1) ... (k - q + 1) dt^(k - q)`.
         let term = |k: usize| match (k + 1 - derivative..=k).product::<usize>() {
@@ -58,18 +66,27 @@ pub fn gravity_of_system(interaction: &Interaction) -> String {
         let series = (derivative..n_coefficients - 1)
             .rev()
             .fold(term(n_coefficients - 1), |value, k| format!("dt * ({value}) + {}", term(k)));
-        predicted += &format!("  {name}_j = {series}\n");
+        add(&format!("  {name}_j = {series}\n"))?;
     }
-    let mut body = body.replace("skip if i.id == j.id", "skip if skips != 0 && i.id == j.id").replace("eps2", "i.eps2");
+    let mut body = replaced(body, "skip if i.id == j.id", "skip if skips != 0 && i.id == j.id")?;
+    body = replaced(&body, "eps2", "i.eps2")?;
     for name in vectors {
-        body = body.replace(&format!("j.{name}"), &format!("{name}_j"));
+        body = replaced(&body, &format!("j.{name}"), &format!("{name}_j"))?;
     }
-    format!(
-        "pair gravity_{}_of_system\ni {of_sinks}id: i32, eps2: f64\nj {of_sources}mass: f64, id: i32, time: f64, \
-         address: i32\nparam now: f64, predicts: i32, nj: i32, skips: i32{results}\nbody\n  skip if j.address >= \
-         nj\n{predicted}{body}",
-        order as i32
-    )
+    add(&body)?;
+    Ok(text)
+}
+
+/// Returns a text with some words in the place of others.
+fn replaced(text: &str, words: &str, others: &str) -> Result<String> {
+    let (mut new, mut end) = (String::new(), 0);
+    for (place, _) in text.match_indices(words) {
+        memory::append(&mut new, &text[end..place], WHAT)?;
+        memory::append(&mut new, others, WHAT)?;
+        end = place + words.len();
+    }
+    memory::append(&mut new, &text[end..], WHAT)?;
+    Ok(new)
 }
 
 #[cfg(test)]
@@ -83,7 +100,7 @@ mod tests {
     fn the_text_of_a_system_has_the_pairs_of_the_law() {
         for order in Order::ALL {
             let interaction = interaction(order, Precision::Quad).unwrap();
-            let text = gravity_of_system(&interaction);
+            let text = gravity_of_system(&interaction).unwrap();
             let options = Options { in_double_double: true, plain: false };
             let of_system = compile(&text, options).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
             let law = compile(&gravity(order).to_string_lossy(), options).unwrap();

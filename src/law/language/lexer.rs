@@ -1,8 +1,9 @@
 //! From characters to words.
 
+use crate::data::memory;
 use crate::law::double_double::DoubleDouble;
 
-use super::fault::{Checked, Fault, Place};
+use super::fault::{Checked, Fault, Place, WHAT};
 
 /// The longest text, in bytes.
 pub const MAX_TEXT: usize = 1 << 16;
@@ -65,7 +66,7 @@ pub fn words(text: &str) -> Checked<Vec<(Word, Place)>> {
             let Some(first) = rest.chars().next().filter(|first| *first != '#') else { break };
             if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
                 let (word, length) = number(rest, here)?;
-                words.push((word, here));
+                memory::push(&mut words, (word, here), WHAT)?;
                 rest = &rest[length..];
             } else if first.is_ascii_alphabetic() || first == '_' {
                 let length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
@@ -73,7 +74,7 @@ pub fn words(text: &str) -> Checked<Vec<(Word, Place)>> {
                     let found = format!("a name of {length} characters");
                     return Err(Fault::new(here, found, format!("at most {MAX_NAME} characters")));
                 }
-                words.push((Word::Name(rest[..length].into()), here));
+                memory::push(&mut words, (Word::Name(rest[..length].into()), here), WHAT)?;
                 rest = &rest[length..];
             } else if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
                 match sign {
@@ -81,7 +82,7 @@ pub fn words(text: &str) -> Checked<Vec<(Word, Place)>> {
                     ")" | "]" => depth = depth.saturating_sub(1),
                     _ => (),
                 }
-                words.push((Word::Sign(sign), here));
+                memory::push(&mut words, (Word::Sign(sign), here), WHAT)?;
                 rest = &rest[sign.len()..];
             } else {
                 let found = format!("the character '{}'", first.escape_debug());
@@ -94,15 +95,15 @@ pub fn words(text: &str) -> Checked<Vec<(Word, Place)>> {
             _ => false,
         };
         if depth == 0 && !goes_on {
-            words.push((Word::End, place(rest)));
+            memory::push(&mut words, (Word::End, place(rest)), WHAT)?;
         }
     }
     let last = Place { line: text.lines().count().max(1) as u32, column: 1 };
     let end = text.lines().last().map_or(start, |line| Place { column: line.chars().count() as u32 + 1, ..last });
     if !matches!(words.last(), Some((Word::End, _)) | None) {
-        words.push((Word::End, end));
+        memory::push(&mut words, (Word::End, end), WHAT)?;
     }
-    words.push((Word::Nothing, end));
+    memory::push(&mut words, (Word::Nothing, end), WHAT)?;
     Ok(words)
 }
 

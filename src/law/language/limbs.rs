@@ -716,7 +716,8 @@ pub fn unnamed(scalar: Scalar) -> Number {
 impl LimbProgram {
     /// Makes the lists of a program. It is an error if they get too long.
     pub fn new(program: &PairProgram) -> Result<LimbProgram> {
-        let [pair, chunk, join] = [(); 3].map(|()| RefCell::new(Builder::new(false)));
+        let list = || Builder::new(false).map(RefCell::new);
+        let [pair, chunk, join] = [list()?, list()?, list()?];
         let mut lowering =
             Lowering { program, list: &pair, limbs: Vec::new(), columns: Default::default(), values: Vec::new() };
         for node in &program.nodes {
@@ -742,19 +743,20 @@ impl LimbProgram {
         let Sums { lowering: Lowering { columns, values, .. }, of_slice, of_chunk, updates, .. } = sums;
         let kept = of_slice.len();
         let place = |number: usize| if number >= CHUNK_VARIABLES { number - CHUNK_VARIABLES + kept } else { number };
-        let [pair, chunk, join] = [(pair, 0), (chunk, 1), (join, 2)].map(|(list, number)| {
+        let statements = |list: RefCell<Builder>, number: usize| -> Result<Statements> {
             let mut updates = updates[number].clone();
             let roots =
                 updates.iter_mut().flat_map(|update| std::iter::once(&mut update.value).chain(&mut update.condition));
-            let mut nodes = list.into_inner().finish(roots);
+            let mut nodes = list.into_inner().finish(roots)?;
             for node in &mut nodes {
                 if let Op::Input(Input::Limb(LimbInput::Variable(number))) = &mut node.op {
                     *number = place(*number);
                 }
             }
             updates.iter_mut().for_each(|update| update.variable = place(update.variable));
-            Statements { nodes, updates }
-        });
+            Ok(Statements { nodes, updates })
+        };
+        let (pair, chunk, join) = (statements(pair, 0)?, statements(chunk, 1)?, statements(join, 2)?);
         let variables = [of_slice, of_chunk].concat();
         Ok(LimbProgram { columns, values, variables, of_slice: kept, pair, chunk, join, endings })
     }

@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 
+use crate::data::{Error, Result, memory};
 use crate::law::double_double::{Double, DoubleDouble};
 
+use super::fault::WHAT;
 use super::number::{Number, compute};
 use super::syntax::{Field, Parameter, Reduction, ResultField, Side};
 use super::types::Scalar;
@@ -323,7 +325,12 @@ pub struct Builder {
     known: HashMap<Key, Id>,
     /// Whether equal operations are kept apart, to compare with.
     plain: bool,
+    /// The first error where an operation found no memory. What was added since means nothing.
+    lost: Option<Error>,
 }
+
+/// The operations for which a list has memory from the beginning.
+const ROOM: usize = 16;
 
 /// An operation with its type, such that equal operations have equal keys.
 type Key = (u32, [u64; 3], Scalar, (Scalar, u64, u64));
@@ -362,8 +369,25 @@ fn key(op: Op, scalar: Scalar) -> Key {
 
 impl Builder {
     /// Begins a list.
-    pub fn new(plain: bool) -> Builder {
-        Builder { nodes: Vec::new(), known: HashMap::new(), plain }
+    pub fn new(plain: bool) -> Result<Builder> {
+        Ok(Builder { nodes: memory::room(ROOM, WHAT)?, known: HashMap::new(), plain, lost: None })
+    }
+
+    /// Fails if there was no memory for some operation.
+    pub fn check_memory(&self) -> Result<()> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+
+    /// Sees to it that there is memory for one more operation.
+    fn has_room(&mut self) -> bool {
+        let room = memory::reserve(&mut self.nodes, 1, WHAT).and_then(|()| match self.plain {
+            true => Ok(()),
+            false => memory::reserve_entry(&mut self.known, WHAT),
+        });
+        if let Err(error) = room {
+            self.lost.get_or_insert(error);
+        }
+        self.lost.is_none()
     }
 
     /// The number of operations so far.
@@ -435,6 +459,10 @@ impl Builder {
         if let Some(id) = decided {
             return id;
         }
+        // The first operation stands for all that are lost.
+        if !self.has_room() && !self.nodes.is_empty() {
+            return 0;
+        }
         let nodes = &mut self.nodes;
         if self.plain {
             nodes.push(Node { op, scalar, stage });
@@ -447,22 +475,23 @@ impl Builder {
     }
 
     /// Returns the list without the operations that none of these needs, which are renamed.
-    pub fn finish<'a>(self, roots: impl Iterator<Item = &'a mut Id>) -> Vec<Node> {
-        let roots: Vec<&mut Id> = roots.collect();
-        let mut needed = vec![false; self.nodes.len()];
+    pub fn finish<'a>(self, roots: impl Iterator<Item = &'a mut Id>) -> Result<Vec<Node>> {
+        self.check_memory()?;
+        let roots = memory::collected(roots, WHAT)?;
+        let mut needed = memory::filled(self.nodes.len(), false, WHAT)?;
         roots.iter().for_each(|root| needed[**root] = true);
         for id in (0..self.nodes.len()).rev() {
             if needed[id] {
                 self.nodes[id].op.operands().for_each(|operand| needed[operand] = true);
             }
         }
-        let mut places = vec![0; self.nodes.len()];
+        let mut places = memory::filled(self.nodes.len(), 0, WHAT)?;
         let mut kept = Vec::new();
         for (id, node) in self.nodes.iter().enumerate().filter(|(id, _)| needed[*id]) {
             places[id] = kept.len();
-            kept.push(Node { op: node.op.renamed(|operand| places[operand]), ..*node });
+            memory::push(&mut kept, Node { op: node.op.renamed(|operand| places[operand]), ..*node }, WHAT)?;
         }
         roots.into_iter().for_each(|root| *root = places[*root]);
-        kept
+        Ok(kept)
     }
 }

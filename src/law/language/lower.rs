@@ -1,9 +1,10 @@
 //! From the tree to the list: names and types are checked, branches become selections, and loops
 //! are unrolled.
 
+use crate::data::memory;
 use crate::law::double_double::{Double, DoubleDouble};
 
-use super::fault::{Checked, Fault, Place, listed};
+use super::fault::{Checked, Fault, Place, WHAT, listed};
 use super::functions;
 use super::list::{Builder, Comparison, Function, Id, IndexCheck, Input, MAX_NODES, Op, Output, PairProgram, Two};
 use super::number::{Number, compute};
@@ -22,12 +23,12 @@ const MAX_EXPONENT: f64 = 64.0;
 pub fn lower(text: &Text, plain: bool) -> Checked<PairProgram> {
     let mut lowering = Lowering {
         text,
-        list: Builder::new(plain),
+        list: Builder::new(plain)?,
         names: Vec::new(),
         lost: Vec::new(),
         alive: None,
         branch: None,
-        terms: vec![Vec::new(); text.results.len()],
+        terms: memory::filled(text.results.len(), Vec::new(), WHAT)?,
         checks: Vec::new(),
         steps: 0,
     };
@@ -44,16 +45,22 @@ pub fn lower(text: &Text, plain: bool) -> Checked<PairProgram> {
     }
     lowering.check_length(text.end)?;
     let Lowering { list, checks, .. } = lowering;
-    let nodes = list.finish(outputs.iter_mut().flat_map(Output::needs));
+    let nodes = list.finish(outputs.iter_mut().flat_map(Output::needs))?;
+    let [of_sinks, of_sources] = &text.fields;
     Ok(PairProgram {
         name: text.name.clone(),
-        fields: text.fields.clone(),
-        parameters: text.parameters.clone(),
-        results: text.results.clone(),
+        fields: [cloned(of_sinks)?, cloned(of_sources)?],
+        parameters: cloned(&text.parameters)?,
+        results: cloned(&text.results)?,
         nodes,
         outputs,
         checks,
     })
+}
+
+/// Returns a copy of some items.
+fn cloned<T: Clone>(items: &[T]) -> Checked<Vec<T>> {
+    Ok(memory::collected(items.iter().cloned(), WHAT)?)
 }
 
 /// What one statement adds to a result.
@@ -84,6 +91,7 @@ pub(super) struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn check_length(&self, place: Place) -> Checked<()> {
+        self.list.check_memory()?;
         if self.list.is_full() {
             let found = format!("the list of operations is longer than {MAX_NODES}");
             return Err(Fault::new(place, found, "shorter loops and bodies"));
@@ -159,7 +167,7 @@ impl Lowering<'_> {
             let found = format!("more than {MAX_NAMES} names");
             return Err(Fault::new(place, found, format!("at most {MAX_NAMES} names in a body")));
         }
-        self.names.push((name.into(), value.named()));
+        memory::push(&mut self.names, (name.into(), value.named()), WHAT)?;
         Ok(())
     }
 
@@ -167,7 +175,7 @@ impl Lowering<'_> {
         let place = condition.place;
         let condition = self.condition(condition)?;
         let opposite = self.list.add(Op::Not(condition), Scalar::Bool);
-        let (before, branch) = (self.names.clone(), self.branch);
+        let (before, branch) = (cloned(&self.names)?, self.branch);
         let (alive, count) = (self.alive, before.len());
 
         self.branch = self.both(branch, Some(condition));
@@ -182,19 +190,21 @@ impl Lowering<'_> {
 
         for ((name, yes), (_, no)) in of_yes[..count].iter().zip(&of_no[..count]) {
             let value = self.selected(condition, yes, no, Some(name), place)?;
-            self.names.push((name.clone(), value));
+            memory::push(&mut self.names, (name.clone(), value), WHAT)?;
         }
         for (name, yes) in &of_yes[count..] {
             match of_no[count..].iter().find(|(other, _)| other == name) {
                 Some((_, no)) => {
                     let value = self.selected(condition, yes, no, Some(name), place)?;
-                    self.names.push((name.clone(), value));
+                    memory::push(&mut self.names, (name.clone(), value), WHAT)?;
                 }
-                None => self.lost.push(name.clone()),
+                None => memory::push(&mut self.lost, name.clone(), WHAT)?,
             }
         }
         let only_no = of_no[count..].iter().filter(|(name, _)| of_yes[count..].iter().all(|(other, _)| other != name));
-        self.lost.extend(only_no.map(|(name, _)| name.clone()));
+        for (name, _) in only_no {
+            memory::push(&mut self.lost, name.clone(), WHAT)?;
+        }
         Ok(())
     }
 
@@ -247,9 +257,10 @@ impl Lowering<'_> {
             let count = self.names.len();
             self.new_name(name, Value::constant(Double::from_limb(number as f64), true), place)?;
             self.block(body)?;
+            memory::reserve(&mut self.lost, self.names.len() - count, WHAT)?;
             self.lost.extend(self.names.drain(count..).map(|(name, _)| name));
         }
-        self.lost.sort();
+        self.lost.sort_unstable();
         self.lost.dedup();
         Ok(())
     }
@@ -306,10 +317,10 @@ impl Lowering<'_> {
                 Reduction::ArgMin | Reduction::ArgMax if number == 0 => self.key(&value, place)?,
                 _ => self.term(&value, field, place)?,
             };
-            values.push(typed);
+            memory::push(&mut values, typed, WHAT)?;
         }
-        self.terms[result].push(Term { place, condition, values, negative: sign == Update::Subtract });
-        Ok(())
+        let term = Term { place, condition, values, negative: sign == Update::Subtract };
+        Ok(memory::push(&mut self.terms[result], term, WHAT)?)
     }
 
     /// Returns a term in the type that its result has.
@@ -505,7 +516,7 @@ impl Lowering<'_> {
                     let field = fields.iter().position(|field| field.name == *field_name).unwrap_or(0);
                     let check = IndexCheck { side: *side, field, table, extent: *extent };
                     if !self.checks.contains(&check) {
-                        self.checks.push(check);
+                        memory::push(&mut self.checks, check, WHAT)?;
                     }
                     match typed.of.scalar {
                         Scalar::U32 => typed.ids[0],
@@ -705,7 +716,7 @@ impl Lowering<'_> {
                 let [term, second] = factors;
                 (output.term, output.second) = (term, Some(second));
             }
-            outputs.push(output);
+            memory::push(outputs, output, WHAT)?;
         }
         Ok(())
     }

@@ -28,6 +28,7 @@ pub use fault::{Fault, Place};
 pub use gravity::gravity;
 pub use list::PairProgram;
 pub use lower::extreme;
+pub use parser::MAX_DECLARED;
 
 /// How a text is compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

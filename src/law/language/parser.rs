@@ -1,6 +1,8 @@
 //! From words to the tree. `docs/pairs.md` has the grammar.
 
-use super::fault::{Checked, Fault, Place, listed};
+use crate::data::memory;
+
+use super::fault::{Checked, Fault, Place, WHAT, listed};
 use super::lexer::{Word, words};
 use super::syntax::{
     Binary, Expression, Field, Kind, Parameter, Reduction, ResultField, Side, Statement, Text, Update,
@@ -12,7 +14,7 @@ const MAX_DEPTH: usize = 128;
 /// The longest chain of operators of one expression.
 const MAX_CHAIN: usize = 256;
 /// The most declarations of one section.
-const MAX_DECLARED: usize = 64;
+pub const MAX_DECLARED: usize = 64;
 /// The most numbers of a table.
 const MAX_TABLE: usize = 1 << 16;
 /// The most indices of a table.
@@ -204,8 +206,8 @@ impl Parser {
                 let found = format!("more than {MAX_DECLARED} declarations in one section");
                 return Err(Fault::new(place, found, format!("at most {MAX_DECLARED}; vectors count once")));
             }
-            names.push(name);
-            all.push(declared);
+            memory::push(&mut names, name, WHAT)?;
+            memory::push(&mut all, declared, WHAT)?;
             if !matches!(self.word(), Word::End | Word::Sign(",") | Word::Nothing) {
                 return self.fault("',' or the end of the line behind a declaration");
             }
@@ -235,7 +237,7 @@ impl Parser {
                 return Err(Fault::new(place, found, "tables of single numbers, such as f64[4, 4]"));
             }
             loop {
-                extents.push(self.extent()?);
+                memory::push(&mut extents, self.extent()?, WHAT)?;
                 if !self.take(",") {
                     break;
                 }
@@ -340,7 +342,7 @@ impl Parser {
                 Word::Name(name) if name == "else" || name == "end" => {
                     return self.fault("a statement, as no block is open here");
                 }
-                _ => statements.push(self.statement()?),
+                _ => memory::push(&mut statements, self.statement()?, WHAT)?,
             }
         }
     }
@@ -389,7 +391,7 @@ impl Parser {
         self.step();
         let mut values = vec![self.expression()?];
         if self.take(",") {
-            values.push(self.expression()?);
+            memory::push(&mut values, self.expression()?, WHAT)?;
         }
         self.statement_ends()?;
         Ok(Statement::Update { place, name, sign, values })
@@ -534,7 +536,7 @@ impl Parser {
         }
         loop {
             let (value, own) = self.binary(0)?;
-            values.push(value);
+            memory::push(&mut values, value, WHAT)?;
             height = height.max(own);
             if self.take(end) {
                 return Ok((values, height));

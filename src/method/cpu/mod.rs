@@ -6,8 +6,8 @@ mod neighbours;
 use std::sync::Arc;
 
 use crate::data::Result;
-use crate::hal::Backend;
 use crate::hal::threads::Threads;
+use crate::hal::{self, Backend};
 use crate::law::catalogue::unsupported;
 use crate::method::{Device, DeviceOptions};
 use crate::simd::expansions::Number;
@@ -27,5 +27,5 @@ pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
 
 fn device<E: Number>(kernel: Box<dyn kernel::Kernel<E>>, options: DeviceOptions) -> Result<Box<dyn Device>> {
     let threads = Arc::new(Threads::new(options.threads));
-    Ok(Box::new(device::CpuDevice::new(kernel, threads, options)))
+    Ok(hal::boxed(device::CpuDevice::new(kernel, threads, options), "a device")?)
 }

@@ -9,7 +9,7 @@ use crate::data::{
     Updates, Written, memory,
 };
 use crate::hal::threads::Threads;
-use crate::hal::{Backend, DeviceDescription};
+use crate::hal::{self, Backend, DeviceDescription};
 use crate::law::double_double::DoubleDouble;
 use crate::law::language::Options;
 use crate::law::language::gravity::gravity_of_system;
@@ -72,9 +72,9 @@ impl QuadDevice {
             level: options.level,
             falls_back: false,
         };
-        let text = gravity_of_system(&options.interaction);
+        let text = gravity_of_system(&options.interaction)?;
         let in_limbs = Options { in_double_double: true, plain: false };
-        Ok(Box::new(QuadDevice {
+        let device = QuadDevice {
             description: description.ok_or_else(no_device)?,
             kernel: PairKernel::new(&text, in_limbs, &machine)?,
             threads: Threads::new(options.threads),
@@ -83,7 +83,8 @@ impl QuadDevice {
             sums: Vec::new(),
             nearest: Vec::new(),
             assignment: Assignment::whole(0),
-        }))
+        };
+        Ok(hal::boxed(device, "a device")?)
     }
 
     /// Gives the kernel the sources that were written since the last block.
@@ -175,6 +176,7 @@ impl QuadDevice {
         let Interaction { n_outputs, n_derivatives, nearest, .. } = *self.options.interaction;
         let width = self.options.interaction.n_sums();
         self.sums.clear();
+        memory::reserve(&mut self.sums, count * width, "sums")?;
         self.sums.resize(count * width, 0.0);
         self.nearest.clear();
         // High and low limbs have places of their own in the row of a sink.
@@ -198,6 +200,7 @@ impl QuadDevice {
         if nearest {
             take("distance2", None, 2 * n_outputs)?;
             let (index, distance2) = (self.kernel.result("nearest")?, self.kernel.result("distance2")?);
+            memory::reserve(&mut self.nearest, count, "sums")?;
             self.nearest.extend((0..count).map(|row| {
                 let distance2 = f64::from_bits(distance2.bits(row, 0)[0]);
                 let index = index.bits(row, 0)[0] as u32;

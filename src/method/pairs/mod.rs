@@ -14,7 +14,7 @@ mod on_device;
 use std::fmt::Debug;
 
 use crate::data::{Error, Result, error, memory};
-use crate::hal::Backend;
+use crate::hal::{self, Backend};
 use crate::law::language::limbs::LimbProgram;
 use crate::law::language::number::Number;
 use crate::law::language::syntax::{Field, Parameter, ResultField, Side};
@@ -150,7 +150,10 @@ impl PairMachine {
     fn sums(&self, pairs: &PairProgram) -> Result<(Box<dyn PairSums>, Option<PairMachine>)> {
         let cpu = self.falls_back.then(|| PairMachine::cpu(self.threads, self.level));
         let opened: Result<Box<dyn PairSums>> = match self.backend {
-            Backend::Cpu => return Ok((Box::new(CpuPairs::new(pairs, self.threads, self.level)?), None)),
+            Backend::Cpu => {
+                let sums = CpuPairs::new(pairs, self.threads, self.level)?;
+                return Ok((hal::boxed(sums, "a pair interaction")?, None));
+            }
             backend => gpu::open(backend, &self.devices, pairs),
         };
         match (opened, cpu) {
@@ -190,16 +193,20 @@ impl PairKernel {
     pub fn new(text: &str, options: Options, machine: &PairMachine) -> Result<PairKernel> {
         let pairs = compile(text, options).map_err(Fault::into_error)?;
         let sums = machine.sums(&pairs)?;
-        Ok(PairKernel::of(pairs, sums))
+        PairKernel::of(pairs, sums)
     }
 
     /// Makes an interaction of a compiled text and its sums, with a machine that may take over.
-    fn of(pairs: PairProgram, (sums, spare): (Box<dyn PairSums>, Option<PairMachine>)) -> PairKernel {
-        let fields = [0, 1].map(|side: usize| pairs.fields[side].iter().map(|_| None).collect());
-        let on_device = [0, 1].map(|side: usize| vec![None; pairs.fields[side].len()]);
-        let parameters = pairs.parameters.iter().map(|_| None).collect();
+    fn of(pairs: PairProgram, (sums, spare): (Box<dyn PairSums>, Option<PairMachine>)) -> Result<PairKernel> {
+        fn nothing<T, U>(of: &[U]) -> Result<Vec<Option<T>>> {
+            memory::collected(of.iter().map(|_| None), "the fields of pairs")
+        }
+        let [of_sinks, of_sources] = &pairs.fields;
+        let fields = [nothing(of_sinks)?, nothing(of_sources)?];
+        let on_device = [nothing(of_sinks)?, nothing(of_sources)?];
+        let parameters = nothing(&pairs.parameters)?;
         let (results, changes) = (Vec::new(), Default::default());
-        PairKernel {
+        Ok(PairKernel {
             pairs,
             sums,
             spare,
@@ -210,7 +217,7 @@ impl PairKernel {
             has_results: false,
             is_left: false,
             changes,
-        }
+        })
     }
 
     /// The compiled list.

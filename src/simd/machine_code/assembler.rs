@@ -117,9 +117,19 @@ const JUMP_IF_NOT: [u8; 2] = [0x0F, 0x85];
 #[derive(Debug, Default)]
 pub struct Assembler {
     pub code: Vec<u8>,
+    /// Whether there was no memory for some of it.
+    pub is_lost: bool,
 }
 
 impl Assembler {
+    /// Writes bytes, if there is memory for them.
+    fn write(&mut self, bytes: &[u8]) {
+        match self.code.try_reserve(bytes.len()) {
+            Ok(()) => self.code.extend_from_slice(bytes),
+            Err(_) => self.is_lost = true,
+        }
+    }
+
     /// Writes an instruction. `first` is the register in the place of the result, `second` the other
     /// source, 0 where there is none.
     fn vector(&mut self, of: Instruction, is_long: bool, first: u8, second: u8, last: Operand) {
@@ -128,19 +138,19 @@ impl Assembler {
             Operand::Register(register) => (0, register),
             Operand::Memory(address) => (address.index.map_or(0, |(index, _)| index), address.base),
         };
-        self.code.push(0xC4);
-        self.code.push(bit(first) << 7 | bit(index) << 6 | bit(base) << 5 | of.map);
-        self.code.push(u8::from(of.wide) << 7 | (!second & 15) << 3 | u8::from(is_long) << 2 | of.prefix);
-        self.code.push(of.opcode);
+        self.write(&[0xC4]);
+        self.write(&[bit(first) << 7 | bit(index) << 6 | bit(base) << 5 | of.map]);
+        self.write(&[u8::from(of.wide) << 7 | (!second & 15) << 3 | u8::from(is_long) << 2 | of.prefix]);
+        self.write(&[of.opcode]);
         let first = (first & 7) << 3;
         match last {
-            Operand::Register(register) => self.code.push(0xC0 | first | register & 7),
+            Operand::Register(register) => self.write(&[0xC0 | first | register & 7]),
             Operand::Memory(Address { base, index, displacement }) => {
                 // Index 4 of the second byte is none.
                 let (index, scale) = index.unwrap_or((4, 0));
-                self.code.push(0x80 | first | 4);
-                self.code.push(scale << 6 | (index & 7) << 3 | base & 7);
-                self.code.extend(displacement.to_le_bytes());
+                self.write(&[0x80 | first | 4]);
+                self.write(&[scale << 6 | (index & 7) << 3 | base & 7]);
+                self.write(&displacement.to_le_bytes());
             }
         }
     }
@@ -158,7 +168,7 @@ impl Assembler {
     /// An instruction of three operands with a number behind it.
     pub fn numbered(&mut self, of: Instruction, is_long: bool, to: Vector, first: Vector, last: Operand, number: u8) {
         self.vector(of, is_long, to, first, last);
-        self.code.push(number);
+        self.write(&[number]);
     }
 
     pub fn load(&mut self, is_long: bool, to: Vector, from: Address) {
@@ -179,13 +189,13 @@ impl Assembler {
     pub fn floor(&mut self, is_double: bool, is_long: bool, to: Vector, from: Operand) {
         const DOWN: u8 = 9;
         self.vector(ROUND[usize::from(is_double)], is_long, to, 0, from);
-        self.code.push(DOWN);
+        self.write(&[DOWN]);
     }
 
     /// `yes` where the words of `mask` are ones, else `no`.
     pub fn blend(&mut self, is_long: bool, to: Vector, no: Vector, yes: Operand, mask: Vector) {
         self.vector(BLEND, is_long, to, no, yes);
-        self.code.push(mask << 4);
+        self.write(&[mask << 4]);
     }
 
     /// `to = factor * last + to` where `adds_to_result`, else `to = factor * to + last`, with the
@@ -221,17 +231,17 @@ impl Assembler {
     pub fn twice(&mut self, is_long: bool, to: Vector, from: Vector) {
         // Six in the place of the result is a shift to the left.
         self.vector(SHIFT_BY_NUMBER, is_long, 6, to, Operand::Register(from));
-        self.code.push(1);
+        self.write(&[1]);
     }
 
     /// Writes a number to every lane.
     pub fn constant(&mut self, is_double: bool, to: Vector, bits: u64) {
         if is_double {
-            self.code.extend([0x48, 0xB8]);
-            self.code.extend(bits.to_le_bytes());
+            self.write(&[0x48, 0xB8]);
+            self.write(&bits.to_le_bytes());
         } else {
-            self.code.push(0xB8);
-            self.code.extend((bits as u32).to_le_bytes());
+            self.write(&[0xB8]);
+            self.write(&(bits as u32).to_le_bytes());
         }
         self.vector(instruction(1, 1, is_double, 0x6E), false, to, 0, Operand::Register(RAX));
         let broadcast = if is_double { BROADCAST_DOUBLE } else { BROADCAST };
@@ -240,18 +250,18 @@ impl Assembler {
 
     /// `r11 = [r8 + displacement]`
     pub fn load_r11(&mut self, displacement: i32) {
-        self.code.extend([0x4D, 0x8B, 0x98]);
-        self.code.extend(displacement.to_le_bytes());
+        self.write(&[0x4D, 0x8B, 0x98]);
+        self.write(&displacement.to_le_bytes());
     }
 
     /// `r9 = 0`
     pub fn clear_r9(&mut self) {
-        self.code.extend([0x45, 0x31, 0xC9]);
+        self.write(&[0x45, 0x31, 0xC9]);
     }
 
     /// `rax = r9; r10 = rcx`
     pub fn begin_lanes(&mut self) {
-        self.code.extend([0x4C, 0x89, 0xC8, 0x49, 0x89, 0xCA]);
+        self.write(&[0x4C, 0x89, 0xC8, 0x49, 0x89, 0xCA]);
     }
 
     /// The place to which a jump may go back.
@@ -260,30 +270,30 @@ impl Assembler {
     }
 
     fn jump_back(&mut self, to: usize) {
-        self.code.extend(JUMP_IF_NOT);
+        self.write(&JUMP_IF_NOT);
         let distance = to as i64 - (self.code.len() as i64 + 4);
-        self.code.extend((distance as i32).to_le_bytes());
+        self.write(&(distance as i32).to_le_bytes());
     }
 
     /// `rax += bytes; r10 -= 1`, and back unless it is zero.
     pub fn end_lanes(&mut self, bytes: i32, begin: usize) {
-        self.code.extend([0x48, 0x05]);
-        self.code.extend(bytes.to_le_bytes());
-        self.code.extend([0x49, 0xFF, 0xCA]);
+        self.write(&[0x48, 0x05]);
+        self.write(&bytes.to_le_bytes());
+        self.write(&[0x49, 0xFF, 0xCA]);
         self.jump_back(begin);
     }
 
     /// `r9 += bytes`, and back unless it is `end`.
     pub fn end_rows(&mut self, bytes: i32, end: i32, begin: usize) {
-        self.code.extend([0x49, 0x81, 0xC1]);
-        self.code.extend(bytes.to_le_bytes());
-        self.code.extend([0x49, 0x81, 0xF9]);
-        self.code.extend(end.to_le_bytes());
+        self.write(&[0x49, 0x81, 0xC1]);
+        self.write(&bytes.to_le_bytes());
+        self.write(&[0x49, 0x81, 0xF9]);
+        self.write(&end.to_le_bytes());
         self.jump_back(begin);
     }
 
     /// Leaves the upper halves of registers clean, and returns.
     pub fn end(&mut self) {
-        self.code.extend([0xC5, 0xF8, 0x77, 0xC3]);
+        self.write(&[0xC5, 0xF8, 0x77, 0xC3]);
     }
 }

@@ -17,6 +17,7 @@ mod translation;
 use std::sync::Arc;
 
 use super::blocks::{Action, Bits, Column, Join, Step};
+use crate::law::language::MAX_DECLARED;
 use crate::law::language::types::Scalar;
 use memory::Executable;
 
@@ -105,11 +106,15 @@ impl MachineCode {
     /// CPU has AVX2 and FMA.
     pub unsafe fn run(&self, block: *mut u8, row: &[Bits], tables: &[Vec<Bits>], count: usize) {
         const NOTHING: Bits = [0; 2];
+        // Tables are parameters.
         let table = |numbers: &Vec<Bits>| match numbers.len() {
             0 => Table { numbers: &NOTHING, last: 0 },
             length => Table { numbers: numbers.as_ptr(), last: length as u64 - 1 },
         };
-        let tables: Vec<Table> = tables.iter().filter(|_| self.has_tables).map(table).collect();
+        let mut all = [Table { numbers: &NOTHING, last: 0 }; MAX_DECLARED];
+        if self.has_tables {
+            all.iter_mut().zip(tables).for_each(|(to, numbers)| *to = table(numbers));
+        }
         let live = match self.has_doubles {
             true => LIVE_DOUBLES[LANES - count..].as_ptr().cast(),
             false => LIVE_WORDS[LANES - count..].as_ptr().cast::<u8>(),
@@ -120,7 +125,7 @@ impl MachineCode {
             std::mem::transmute::<*const u8, Entry>(self.memory.base().cast::<u8>().add(self.entries[whole]))
         };
         // SAFETY: the caller's promise; the code writes to the block alone, within its bytes.
-        unsafe { entry(block, row.as_ptr(), live, count.div_ceil(SUMS).max(1), tables.as_ptr()) };
+        unsafe { entry(block, row.as_ptr(), live, count.div_ceil(SUMS).max(1), all.as_ptr()) };
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::assembler::*;
-use super::list::{Item, List, Work};
+use super::list::{Item, List, WHAT, Work};
 use super::operations::is_translated;
 use super::registers::{Home, MOST, Registers};
 use super::{LANES, SUMS};
+use crate::data::memory;
 use crate::law::language::types::Scalar;
 use crate::simd::blocks::{self, Bits, Column, Join, Joining, Step};
 
@@ -44,9 +45,9 @@ pub fn translate(steps: &[Step], joins: &[Join], kept: &[(Scalar, Column)], byte
     let results = sums + joins.len() * SUMS * 8;
     let mut end = results + joins.len() * SLOT;
     let mut code = Vec::new();
-    let entries = [false, true].map(|is_whole| {
+    let mut add = |is_whole: bool| -> Option<usize> {
         let entry = code.len();
-        let list = List::new(steps, joins, kept, is_whole, has_doubles);
+        let list = List::new(steps, joins, kept, is_whole, has_doubles).ok()?;
         let pinned = joins.len().min(PINNED);
         let count = MOST - pinned as Vector;
         let registers = Registers::new(Assembler::default(), list.values, count, has_doubles, end);
@@ -55,12 +56,18 @@ pub fn translate(steps: &[Step], joins: &[Join], kept: &[(Scalar, Column)], byte
         translation.loops(&list.items);
         translation.reduce();
         end = end.max(translation.registers.end());
-        code.extend(begin.code);
-        code.extend(translation.constants());
-        code.extend(translation.registers.assembler.code);
-        entry
-    });
-    let joined = (0..joins.len()).map(|join| results + join * SLOT).collect();
+        let constants = translation.constants();
+        for part in [begin, constants, translation.registers.assembler] {
+            if part.is_lost {
+                return None;
+            }
+            memory::reserve(&mut code, part.code.len(), WHAT).ok()?;
+            code.extend(part.code);
+        }
+        Some(entry)
+    };
+    let entries = [add(false)?, add(true)?];
+    let joined = memory::collected((0..joins.len()).map(|join| results + join * SLOT), WHAT).ok()?;
     Some(Translated { code, entries, has_doubles, bytes: end, joined })
 }
 
@@ -83,7 +90,9 @@ pub struct Translation<'a> {
 impl Translation<'_> {
     /// Returns instructions that spread the numbers of the row.
     fn rows(&mut self, rows: &HashMap<usize, usize>) -> Assembler {
-        let mut rows: Vec<(usize, usize)> = rows.iter().map(|(place, value)| (*place, *value)).collect();
+        let rows = memory::collected(rows.iter().map(|(place, value)| (*place, *value)), WHAT);
+        self.registers.assembler.is_lost |= rows.is_err();
+        let mut rows = rows.unwrap_or_default();
         rows.sort_unstable();
         for (place, value) in rows {
             let from = Address { base: RSI, index: None, displacement: (place * ROW) as i32 };
@@ -95,13 +104,13 @@ impl Translation<'_> {
     }
 
     /// Returns instructions that write the constants.
-    fn constants(&self) -> Vec<u8> {
+    fn constants(&self) -> Assembler {
         let mut assembler = Assembler::default();
         for (is_double, bits, place) in &self.constants {
             assembler.constant(*is_double, MOMENT[0], *bits);
             assembler.store(true, *place, MOMENT[0]);
         }
-        assembler.code
+        assembler
     }
 
     /// Returns the place of a number that is in every lane.
@@ -111,7 +120,9 @@ impl Translation<'_> {
             Some((_, _, place)) => *place,
             None => {
                 let place = self.registers.slot();
-                self.constants.push((is_double, bits, place));
+                if memory::push(&mut self.constants, (is_double, bits, place), WHAT).is_err() {
+                    self.registers.assembler.is_lost = true;
+                }
                 place
             }
         })

@@ -82,7 +82,7 @@ mod tests {
 
     fn on(devices: usize, bodies: &[Particle]) -> Bench {
         let choice = DeviceChoice { wanted: Wanted::List(vec![0; devices]), because: "a test".into(), of_gpus: false };
-        let settings = Settings::from(&|_| None, std::path::Path::new("nowhere")).unwrap();
+        let settings = Settings::from(&|_| None, None).unwrap();
         let settings = Settings { backend: Some(Backend::Cpu), devices: choice, ..settings };
         let setup: Setup = settings.setup(Order::Second, Precision::Double).unwrap();
         Bench::new(1.0, &setup, &bodies.to_vec().into()).unwrap()

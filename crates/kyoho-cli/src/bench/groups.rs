@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn the_forces_that_are_measured_are_those_of_the_lists() {
         let bodies = measure::bodies(40).unwrap();
-        let settings = Settings::from(&|_| None, std::path::Path::new("nowhere")).unwrap();
+        let settings = Settings::from(&|_| None, None).unwrap();
         let settings = Settings { backend: Some(Backend::Cpu), ..settings };
         let mut bench = Bench::new(1.0, &settings.setup(Order::Second, Precision::Double).unwrap(), &bodies).unwrap();
         for work in [Work::ListsOfAddresses, Work::ListsOfOwnSources, Work::ListsOfRanges, Work::Batch] {

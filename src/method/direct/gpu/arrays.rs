@@ -78,12 +78,18 @@ impl<G: Gpu> GpuDevice<G> {
         }
         Ok(all)
     }
+
+    /// Does something with arrays. After an error all that was begun for it has ended, as nobody
+    /// waits for it any more.
+    fn on_arrays<T>(&mut self, act: impl FnOnce(&mut GpuDevice<G>) -> Result<T>) -> Result<T> {
+        let _caller = self.gpu.enter()?;
+        act(self).inspect_err(|_| self.wait_for_all())
+    }
 }
 
 impl<G: Gpu> DeviceArrays for GpuDevice<G> {
     fn wait_for_caller(&mut self, place: &DevicePlace) -> Result<()> {
-        let _caller = self.gpu.enter()?;
-        self.gpu.wait_for_caller(&self.queues[0], place.stream)
+        self.on_arrays(|device| device.gpu.wait_for_caller(&device.queues[0], place.stream))
     }
 
     fn check(&mut self, array: &DeviceArray, rows: usize) -> Result<()> {
@@ -98,17 +104,19 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
     }
 
     fn read(&mut self, array: &DeviceArray, row: usize, to: &mut [u8]) -> Result<()> {
-        let _caller = self.gpu.enter()?;
-        // SAFETY: the engine has checked the array, of which it reads as many rows as there are.
-        unsafe { work::read(on(&self.gpu, &self.queues)?, array.row(row), to) }
+        self.on_arrays(|device| {
+            // SAFETY: the engine has checked the array, of which it reads as many rows as there are.
+            unsafe { work::read(on(&device.gpu, &device.queues)?, array.row(row), to) }
+        })
     }
 
     fn stage(&mut self, memory: &[u8], part: Range<usize>) -> Result<()> {
-        let _caller = self.gpu.enter()?;
-        self.register_used(memory, memory.len());
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        // SAFETY: the engine keeps the memory, and does not write the part until it was taken.
-        unsafe { arrays.stage((&self.gpu, &self.queues[0]), memory, part) }
+        self.on_arrays(|device| {
+            device.register_used(memory, memory.len());
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            // SAFETY: the engine keeps the memory, and does not write the part until it was taken.
+            unsafe { arrays.stage((&device.gpu, &device.queues[0]), memory, part) }
+        })
     }
 
     fn finish_staging(&mut self) -> Result<()> {
@@ -117,46 +125,50 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
     }
 
     fn move_bodies(&mut self, places: MovingPlaces, components: usize, motion: &Motion) -> Result<()> {
-        let _caller = self.gpu.enter()?;
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        // SAFETY: the engine has staged the bodies.
-        unsafe { arrays.move_bodies((&self.gpu, &self.queues[0]), (places, components), motion) }
+        self.on_arrays(|device| {
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            // SAFETY: the engine has staged the bodies.
+            unsafe { arrays.move_bodies((&device.gpu, &device.queues[0]), (places, components), motion) }
+        })
     }
 
     fn fetch_staged(&mut self, memory: &mut [u8], part: Range<usize>) -> Result<()> {
-        let _caller = self.gpu.enter()?;
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        // SAFETY: the engine has staged this memory.
-        unsafe { arrays.fetch_staged((&self.gpu, &self.queues[0]), memory, part) }
+        self.on_arrays(|device| {
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            // SAFETY: the engine has staged this memory.
+            unsafe { arrays.fetch_staged((&device.gpu, &device.queues[0]), memory, part) }
+        })
     }
 
     fn begin_check(&mut self, check: &Check) -> Result<()> {
-        let _caller = self.gpu.enter()?;
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        let on = match check {
-            Check::Bodies(bodies, _) => at(&self.gpu, &self.queues, arrays, &bodies.place)?,
-            Check::Addresses(..) | Check::Groups(..) | Check::Sources(..) => on(&self.gpu, &self.queues)?,
-        };
-        // SAFETY: the engine has checked that the arrays are there. This holds for the other
-        // functions too.
-        unsafe { arrays.begin_check(on, &self.options.interaction, check) }
+        self.on_arrays(|device| {
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            let on = match check {
+                Check::Bodies(bodies, _) => at(&device.gpu, &device.queues, arrays, &bodies.place)?,
+                Check::Addresses(..) | Check::Groups(..) | Check::Sources(..) => on(&device.gpu, &device.queues)?,
+            };
+            // SAFETY: the engine has checked that the arrays are there. This holds for the other
+            // functions too.
+            unsafe { arrays.begin_check(on, &device.options.interaction, check) }
+        })
     }
 
     fn finish_checks(&mut self) -> Result<Vec<Option<usize>>> {
-        let _caller = self.gpu.enter()?;
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        // SAFETY: see `begin_check`.
-        let checks = unsafe { arrays.finish_checks((&self.gpu, &self.queues[0]))? };
-        let count = arrays.made_groups().sources;
-        let first = |(check, found): &(Check, Option<usize>)| match (*check, *found) {
-            (Check::Addresses(listed), Some(run)) => {
-                let on = on(&self.gpu, &self.queues)?;
-                // SAFETY: see `begin_check`; there is room for as many addresses.
-                unsafe { work::bad_address(on, (&listed.addresses, count.min(listed.room)), run, listed.end) }
-            }
-            _ => Ok(*found),
-        };
-        checks.iter().map(first).collect()
+        self.on_arrays(|device| {
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            // SAFETY: see `begin_check`.
+            let checks = unsafe { arrays.finish_checks((&device.gpu, &device.queues[0]))? };
+            let count = arrays.made_groups().sources;
+            let first = |(check, found): &(Check, Option<usize>)| match (*check, *found) {
+                (Check::Addresses(listed), Some(run)) => {
+                    let on = on(&device.gpu, &device.queues)?;
+                    // SAFETY: see `begin_check`; there is room for as many addresses.
+                    unsafe { work::bad_address(on, (&listed.addresses, count.min(listed.room)), run, listed.end) }
+                }
+                _ => Ok(*found),
+            };
+            checks.iter().map(first).collect()
+        })
     }
 
     fn made_groups(&self) -> MadeGroups {
@@ -164,30 +176,35 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
     }
 
     fn take_sinks(&mut self, sinks: &DeviceBodies, count: usize, softening2: f64) -> Result<(SinkScan, Option<usize>)> {
-        let _caller = self.gpu.enter()?;
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        let on = at(&self.gpu, &self.queues, arrays, &sinks.place)?;
-        // SAFETY: see `begin_check`.
-        unsafe { arrays.take_sinks(on, &self.options.interaction, (sinks, count, softening2)) }
+        self.on_arrays(|device| {
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            let on = at(&device.gpu, &device.queues, arrays, &sinks.place)?;
+            // SAFETY: see `begin_check`.
+            unsafe { arrays.take_sinks(on, &device.options.interaction, (sinks, count, softening2)) }
+        })
     }
 
     fn sinks_are_sources(&mut self, sinks: &DeviceBodies, count: usize, with_indices: bool) -> Result<bool> {
-        let _caller = self.gpu.enter()?;
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        let on = at(&self.gpu, &self.queues, arrays, &sinks.place)?;
-        let compared = (sinks, count, with_indices);
-        // SAFETY: see `begin_check`; it took as many sources.
-        unsafe { arrays.sinks_are_sources(on, &self.options.interaction, compared, &self.store.addresses()) }
+        self.on_arrays(|device| {
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            let on = at(&device.gpu, &device.queues, arrays, &sinks.place)?;
+            let compared = (sinks, count, with_indices);
+            // SAFETY: see `begin_check`; it took as many sources.
+            unsafe { arrays.sinks_are_sources(on, &device.options.interaction, compared, &device.store.addresses()) }
+        })
     }
 
     fn fetch_sinks(&mut self, to: &mut [f64]) -> Result<()> {
-        let _caller = self.gpu.enter()?;
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        let queue = &self.queues[0];
-        let to: &mut [u8] = bytemuck::cast_slice_mut(to);
-        // SAFETY: it took as many sinks; the copy is waited for.
-        unsafe { self.gpu.copy(queue, Place::Device(arrays.sinks(), 0), Place::Host(to.as_mut_ptr()), to.len())? };
-        self.gpu.synchronize(queue)
+        self.on_arrays(|device| {
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            let queue = &device.queues[0];
+            let to: &mut [u8] = bytemuck::cast_slice_mut(to);
+            // SAFETY: it took as many sinks; the copy is waited for.
+            unsafe {
+                device.gpu.copy(queue, Place::Device(arrays.sinks(), 0), Place::Host(to.as_mut_ptr()), to.len())?
+            };
+            device.gpu.synchronize(queue)
+        })
     }
 
     fn take_sources(&mut self, sources: &DeviceBodies, count: usize, checks: bool) -> Result<Taken> {
@@ -199,65 +216,69 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
                 return Ok(Taken::None(number));
             }
         }
-        let _caller = self.gpu.enter()?;
-        self.sources_have_changed();
-        self.store.take_dense(&self.gpu, &self.queues[0], count)?;
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        let on = at(&self.gpu, &self.queues, arrays, &sources.place)?;
-        let given = (sources, count, checks && is_ready);
-        // SAFETY: see `begin_check`; the store has room.
-        unsafe { arrays.take_sources(on, &self.options.interaction, given, &self.store.addresses()) }
+        self.on_arrays(|device| {
+            device.sources_have_changed();
+            device.store.take_dense(&device.gpu, &device.queues[0], count)?;
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            let on = at(&device.gpu, &device.queues, arrays, &sources.place)?;
+            let given = (sources, count, checks && is_ready);
+            // SAFETY: see `begin_check`; the store has room.
+            unsafe { arrays.take_sources(on, &device.options.interaction, given, &device.store.addresses()) }
+        })
     }
 
     fn fetch_sources(&mut self, count: usize, take: TakeChunk) -> Result<()> {
-        let _caller = self.gpu.enter()?;
-        self.store.fetch(&self.gpu, &self.queues[0], count, take)
+        self.on_arrays(|device| device.store.fetch(&device.gpu, &device.queues[0], count, take))
     }
 
     fn write_forces(&mut self, forces: &DeviceForces) -> Result<bool> {
-        let _caller = self.gpu.enter()?;
-        if self.has_lists && self.lists.gives() {
-            self.lists.forget();
-            // SAFETY: see `begin_check`.
-            return unsafe { ready(&mut self.arrays, &self.gpu)?.finish_receiver((&self.gpu, &self.queues[0])) };
-        }
-        let pieces = self.results()?;
-        // The host may have begun to fetch those by a tree.
-        let sinks: usize = pieces.iter().map(|piece| piece.sinks).sum();
-        if sinks < self.assignment.sinks.len() {
-            return Ok(false);
-        }
-        let arrays = ready(&mut self.arrays, &self.gpu)?;
-        let on = at(&self.gpu, &self.queues, arrays, &forces.place)?;
-        // SAFETY: see `begin_check`; the pieces have ended.
-        if !unsafe { arrays.write_forces(on, &self.options.interaction, &pieces, forces)? } {
-            return Ok(false);
-        }
-        self.pieces.clear();
-        self.lists.forget();
-        Ok(true)
+        self.on_arrays(|device| {
+            if device.has_lists && device.lists.gives() {
+                device.lists.forget();
+                // SAFETY: see `begin_check`.
+                return unsafe {
+                    ready(&mut device.arrays, &device.gpu)?.finish_receiver((&device.gpu, &device.queues[0]))
+                };
+            }
+            let pieces = device.results()?;
+            // The host may have begun to fetch those by a tree.
+            let sinks: usize = pieces.iter().map(|piece| piece.sinks).sum();
+            if sinks < device.assignment.sinks.len() {
+                return Ok(false);
+            }
+            let arrays = ready(&mut device.arrays, &device.gpu)?;
+            let on = at(&device.gpu, &device.queues, arrays, &forces.place)?;
+            // SAFETY: see `begin_check`; the pieces have ended.
+            if !unsafe { arrays.write_forces(on, &device.options.interaction, &pieces, forces)? } {
+                return Ok(false);
+            }
+            device.pieces.clear();
+            device.lists.forget();
+            Ok(true)
+        })
     }
 
     fn write_forces_of_host(&mut self, sums: &Sums, forces: &DeviceForces) -> Result<()> {
-        let _caller = self.gpu.enter()?;
-        let interaction = self.options.interaction.clone();
-        let (on, arrays) = (on(&self.gpu, &self.queues)?, ready(&mut self.arrays, &self.gpu)?);
-        let (values, nearest) = (size_of_val(&sums.values[..]), size_of_val(&sums.nearest[..]));
-        let results = arrays.results(&self.gpu, values + nearest)?;
-        // SAFETY: the memory is that long, and nothing else uses it between blocks; the sums stay
-        // until the work was waited for.
-        unsafe {
-            for (from, at, bytes) in
-                [(sums.values.as_ptr().cast::<u8>(), 0, values), (sums.nearest.as_ptr().cast(), values, nearest)]
-            {
-                if bytes > 0 {
-                    self.gpu.copy(on.1, Place::Host(from.cast_mut()), Place::Device(results, at), bytes)?;
+        self.on_arrays(|device| {
+            let interaction = device.options.interaction.clone();
+            let (on, arrays) = (on(&device.gpu, &device.queues)?, ready(&mut device.arrays, &device.gpu)?);
+            let (values, nearest) = (size_of_val(&sums.values[..]), size_of_val(&sums.nearest[..]));
+            let results = arrays.results(&device.gpu, values + nearest)?;
+            // SAFETY: the memory is that long, and nothing else uses it between blocks; the sums stay
+            // until the work was waited for.
+            unsafe {
+                for (from, at, bytes) in
+                    [(sums.values.as_ptr().cast::<u8>(), 0, values), (sums.nearest.as_ptr().cast(), values, nearest)]
+                {
+                    if bytes > 0 {
+                        device.gpu.copy(on.1, Place::Host(from.cast_mut()), Place::Device(results, at), bytes)?;
+                    }
                 }
             }
-        }
-        let sinks = sums.values.len() / interaction.n_outputs;
-        let piece = PieceResults { results: results.address(), from: 0, first_sink: 0, sinks, stride: sinks };
-        // SAFETY: see `begin_check`.
-        unsafe { arrays.write_forces(on, &interaction, &[piece], forces) }.map(drop)
+            let sinks = sums.values.len() / interaction.n_outputs;
+            let piece = PieceResults { results: results.address(), from: 0, first_sink: 0, sinks, stride: sinks };
+            // SAFETY: see `begin_check`.
+            unsafe { arrays.write_forces(on, &interaction, &[piece], forces) }.map(drop)
+        })
     }
 }

@@ -713,13 +713,70 @@ impl<G: Gpu> GpuDevice<G> {
         }
     }
 
-    /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
-    pub(super) fn give_up(&mut self) {
+    /// Makes the neighbour lists of some sinks of the last block.
+    fn make_lists(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()> {
+        self.end_waiting();
+        let batch = block.sinks.range(sinks);
+        self.store.make_room_for_predicted(&self.gpu)?;
+        let (target, store) = (PredictionTarget::of(block), self.store.addresses());
+        let step = Step {
+            ni: batch.len() as i32,
+            chunks: sources.chunks_below(block.nj) as i32,
+            slice_step: 1,
+            skip_own_index: i32::from(block.skip_own_index),
+            is_dense: i32::from(self.store.is_dense()),
+            ..Step::of(block)
+        };
+        if self.options.interaction.is_regular() {
+            // The lists are of sources as the sums saw them, of all slices.
+            let assignment = Assignment::whole(block.sinks.len());
+            if !self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment)) {
+                // SAFETY: the store has room for all chunks, and is neither dropped nor grown
+                // before the queue has ended.
+                unsafe { self.kernels.predict((&self.gpu, &self.queues[0]), &step, &store, false)? };
+                self.predicted = Some((target, assignment));
+            }
+        }
+        self.neighbour_lists.find((&self.gpu, &self.queues[0]), &mut self.kernels, step, store, batch, found)
+    }
+
+    /// Finds the sources within the radii of some points.
+    fn search(&mut self, sources: &Sources, nj: usize, asked: Neighbourhoods) -> Result<Option<FoundNeighbours>> {
+        self.end_waiting();
+        if self.store.update(&self.gpu, &self.queues[0], sources, true)? {
+            self.sources_have_changed();
+        }
+        let (octets, chunks) = self.store.octets();
+        let bodies = nj.min(sources.count());
+        // Places are addresses, and those below the end have a source each.
+        if !self.store.is_dense() || !sources.has_all_below(bodies) {
+            return Ok(None);
+        }
+        let units = sources.units(&[0.0; MAX_DERIVATIVES], &self.options.interaction);
+        let trees = ready(&mut self.trees, &self.gpu, &self.options)?;
+        let kept = (octets, nj.min(chunks * CHUNK), bodies);
+        let on = (&self.gpu, &self.queues[0]);
+        trees.find_neighbours(on, &self.options.interaction, kept, (asked, units)).map(Some)
+    }
+
+    /// Waits for all that was begun, whatever errors come.
+    pub(super) fn wait_for_all(&mut self) {
         self.is_by_letter = false;
         self.end_waiting();
         for queue in self.all_queues() {
             let _ = self.gpu.synchronize(queue);
         }
+    }
+
+    /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
+    pub(super) fn give_up(&mut self) {
+        self.wait_for_all();
         self.pieces.clear();
         self.begun = None;
         self.lists.forget();
@@ -828,6 +885,12 @@ impl<G: Gpu> Device for GpuDevice<G> {
         Ok(all)
     }
 
+    fn drain(&mut self) {
+        if let Ok(_caller) = self.gpu.enter() {
+            self.wait_for_all();
+        }
+    }
+
     fn neighbours(
         &mut self,
         sources: &Sources,
@@ -836,29 +899,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
         found: &mut [Vec<i32>],
     ) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        self.end_waiting();
-        let batch = block.sinks.range(sinks);
-        self.store.make_room_for_predicted(&self.gpu)?;
-        let (target, store) = (PredictionTarget::of(block), self.store.addresses());
-        let step = Step {
-            ni: batch.len() as i32,
-            chunks: sources.chunks_below(block.nj) as i32,
-            slice_step: 1,
-            skip_own_index: i32::from(block.skip_own_index),
-            is_dense: i32::from(self.store.is_dense()),
-            ..Step::of(block)
-        };
-        if self.options.interaction.is_regular() {
-            // The lists are of sources as the sums saw them, of all slices.
-            let assignment = Assignment::whole(block.sinks.len());
-            if !self.predicted.as_ref().is_some_and(|(of, whose)| *of == target && whose.covers(&assignment)) {
-                // SAFETY: the store has room for all chunks, and is neither dropped nor grown
-                // before the queue has ended.
-                unsafe { self.kernels.predict((&self.gpu, &self.queues[0]), &step, &store, false)? };
-                self.predicted = Some((target, assignment));
-            }
-        }
-        self.neighbour_lists.find((&self.gpu, &self.queues[0]), &mut self.kernels, step, store, batch, found)
+        self.make_lists(sources, block, sinks, found).inspect_err(|_| self.wait_for_all())
     }
 
     fn find_neighbours(
@@ -868,21 +909,7 @@ impl<G: Gpu> Device for GpuDevice<G> {
         asked: Neighbourhoods,
     ) -> Result<Option<FoundNeighbours>> {
         let _caller = self.gpu.enter()?;
-        self.end_waiting();
-        if self.store.update(&self.gpu, &self.queues[0], sources, true)? {
-            self.sources_have_changed();
-        }
-        let (octets, chunks) = self.store.octets();
-        let bodies = nj.min(sources.count());
-        // Places are addresses, and those below the end have a source each.
-        if !self.store.is_dense() || !sources.has_all_below(bodies) {
-            return Ok(None);
-        }
-        let units = sources.units(&[0.0; MAX_DERIVATIVES], &self.options.interaction);
-        let trees = ready(&mut self.trees, &self.gpu, &self.options)?;
-        let kept = (octets, nj.min(chunks * CHUNK), bodies);
-        let on = (&self.gpu, &self.queues[0]);
-        trees.find_neighbours(on, &self.options.interaction, kept, (asked, units)).map(Some)
+        self.search(sources, nj, asked).inspect_err(|_| self.wait_for_all())
     }
 
     fn lists_at_once(&self) -> usize {
@@ -921,14 +948,10 @@ impl<G: Gpu> Device for GpuDevice<G> {
 
 impl<G: Gpu> Drop for GpuDevice<G> {
     fn drop(&mut self) {
-        self.caller = self.gpu.enter().ok();
-        self.is_by_letter = false;
-        self.end_waiting();
         // Memory must outlast the work that is under way in it.
+        self.caller = self.gpu.enter().ok();
         if self.caller.is_some() {
-            for queue in self.all_queues() {
-                let _ = self.gpu.synchronize(queue);
-            }
+            self.wait_for_all();
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::law::language::list::{Id, Input, Node, Op, Stage, Two};
 use crate::law::language::number::{Number, compute};
 use crate::law::language::syntax::Reduction;
 use crate::law::language::types::Scalar;
-use crate::law::language::{PairProgram, extreme};
+use crate::law::language::{MAX_DECLARED, PairProgram, extreme};
 use crate::simd::Level;
 use crate::simd::blocks::{self, Bits, Block};
 
@@ -30,6 +30,8 @@ const GROUP: usize = 32;
 
 /// The sinks of lists that are computed together, as far as groups allow.
 const PIECE_OF_LISTS: usize = 1 << 16;
+/// The most numbers of results: four components of each.
+const MOST_OUTPUTS: usize = 4 * MAX_DECLARED;
 /// The pairs of a task of lists, counted in whole blocks.
 const LANES_OF_TASK: usize = 1 << 14;
 
@@ -237,12 +239,13 @@ impl Run<'_> {
         partials: &mut [Partial],
     ) {
         let Program { of_sources, of_pairs, kept, row, .. } = &self.program;
-        let mut joined = vec![[0; 2]; kept.len()];
+        let mut joined = [[0; 2]; MOST_OUTPUTS];
+        let joined = &mut joined[..kept.len()];
         of_sources.run(block, rows, tables, CHUNK, &mut []);
         for (sink, partials) in partials.chunks_exact_mut(kept.len()).take(sinks).enumerate() {
             let row = &rows[sink * row.len()..(sink + 1) * row.len()];
-            of_pairs.run(block, row, tables, count, &mut joined);
-            for ((kept, joined), partial) in kept.iter().zip(&joined).zip(partials) {
+            of_pairs.run(block, row, tables, count, joined);
+            for ((kept, joined), partial) in kept.iter().zip(&*joined).zip(partials) {
                 let term = widened(kept, *joined);
                 let Some((key, value, scalar)) = kept.named else {
                     partial.number = join_numbers(kept, partial.number, term);

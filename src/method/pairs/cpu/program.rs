@@ -1,8 +1,9 @@
 //! From the list of a pair interaction to steps on blocks: which numbers are uniform, which columns
 //! come from the sources, and where temporaries lie.
 
-use crate::data::{Result, SLICES};
+use crate::data::{Result, SLICES, memory};
 use crate::law::language::PairProgram;
+use crate::law::language::fault::WHAT;
 use crate::law::language::list::{Id, Input, Node, Op, Output, Stage};
 use crate::law::language::syntax::{Reduction, Side};
 use crate::law::language::types::Scalar;
@@ -78,25 +79,25 @@ impl Places<'_> {
     }
 
     /// Returns where a value is found; a uniform one gets a place in the row.
-    fn operand(&mut self, id: Id) -> Operand {
+    fn operand(&mut self, id: Id) -> Result<Operand> {
         if let Some(place) = self.of[id] {
-            return place;
+            return Ok(place);
         }
-        self.row.push(id);
+        memory::push(&mut self.row, id, WHAT)?;
         let place = Operand::Uniform(self.row.len() - 1);
         self.of[id] = Some(place);
-        place
+        Ok(place)
     }
 
     /// Returns the column of a value, which steps fill if it is uniform.
-    fn lanes(&mut self, id: Id, steps: &mut Vec<Step>) -> Column {
-        match self.operand(id) {
-            Operand::Lanes(column) => column,
+    fn lanes(&mut self, id: Id, steps: &mut Vec<Step>) -> Result<Column> {
+        match self.operand(id)? {
+            Operand::Lanes(column) => Ok(column),
             uniform => {
                 let scalar = self.nodes[id].scalar;
                 let to = self.column(scalar);
-                steps.push(Step { action: Action::Broadcast(scalar), to, operands: [uniform; 3] });
-                to
+                memory::push(steps, Step { action: Action::Broadcast(scalar), to, operands: [uniform; 3] }, WHAT)?;
+                Ok(to)
             }
         }
     }
@@ -124,19 +125,20 @@ impl Program {
     /// Makes the program of an interaction for an instruction set.
     pub fn new(pairs: &PairProgram, level: Level) -> Result<Program> {
         let nodes = &pairs.nodes[..];
-        let mut places = Places { nodes, of: vec![None; nodes.len()], row: Vec::new(), end: 0, free: Vec::new() };
+        let of = memory::filled(nodes.len(), None, WHAT)?;
+        let mut places = Places { nodes, of, row: Vec::new(), end: 0, free: Vec::new() };
         let mut columns = Vec::new();
         for (id, node) in nodes.iter().enumerate() {
             if let Op::Input(Input::Field(Side::J, field, component)) = node.op {
                 let column = places.column(node.scalar);
                 places.of[id] = Some(Operand::Lanes(column));
-                columns.push(SourceColumn { field, component, scalar: node.scalar, column });
+                memory::push(&mut columns, SourceColumn { field, component, scalar: node.scalar, column }, WHAT)?;
             }
         }
         let source_bytes = places.end;
 
         // The last step that reads each value; what outputs read stays.
-        let mut last = vec![0; nodes.len()];
+        let mut last = memory::filled(nodes.len(), 0, WHAT)?;
         for (id, node) in nodes.iter().enumerate().filter(|(_, node)| node.stage == Stage::Pair) {
             node.op.operands().for_each(|operand| last[operand] = id);
         }
@@ -152,16 +154,21 @@ impl Program {
                     continue;
                 }
                 let mut operands = [Operand::Uniform(0); 3];
-                let used: Vec<Operand> = node.op.operands().map(|operand| places.operand(operand)).collect();
-                operands.iter_mut().enumerate().for_each(|(k, to)| *to = *used.get(k).unwrap_or(&used[0]));
+                for (k, operand) in node.op.operands().enumerate() {
+                    let place = places.operand(operand)?;
+                    // Steps of fewer operands have the first one in the place of the others.
+                    let first = if k == 0 { place } else { operands[0] };
+                    operands[k..].fill(first);
+                    operands[k] = place;
+                }
                 let to = places.column(node.scalar);
                 places.of[id] = Some(Operand::Lanes(to));
                 let step = Step { action: action(node, nodes), to, operands };
                 if stage == Stage::Source {
-                    of_sources.push(step);
+                    memory::push(&mut of_sources, step, WHAT)?;
                     continue;
                 }
-                of_pairs.push(step);
+                memory::push(&mut of_pairs, step, WHAT)?;
                 let mut done: Vec<Id> = node.op.operands().filter(|operand| last[*operand] == id).collect();
                 done.dedup();
                 for operand in done {
@@ -169,7 +176,7 @@ impl Program {
                     if let (true, Some(Operand::Lanes(column))) = (is_temporary, places.of[operand]) {
                         let free = (column_bytes(nodes[operand].scalar), column);
                         if !places.free.contains(&free) {
-                            places.free.push(free);
+                            memory::push(&mut places.free, free, WHAT)?;
                         }
                     }
                 }
@@ -178,9 +185,9 @@ impl Program {
         let mut joins = Vec::new();
         let mut kept = Vec::new();
         for output in &pairs.outputs {
-            let term = places.lanes(output.term, &mut of_pairs);
-            let second = output.second.map(|id| places.lanes(id, &mut of_pairs));
-            let condition = output.condition.map(|id| places.lanes(id, &mut of_pairs));
+            let term = places.lanes(output.term, &mut of_pairs)?;
+            let second = output.second.map(|id| places.lanes(id, &mut of_pairs)).transpose()?;
+            let condition = output.condition.map(|id| places.lanes(id, &mut of_pairs)).transpose()?;
             let mut scalar = nodes[output.term].scalar;
             let accumulated = match output.reduction {
                 Reduction::Sum => pairs.results[output.result].accumulated,
@@ -194,19 +201,20 @@ impl Program {
                 Reduction::Min | Reduction::ArgMin => Joining::Extreme { greatest: false },
                 Reduction::Max | Reduction::ArgMax | Reduction::Any => Joining::Extreme { greatest: true },
             };
-            joins.push(Join { joining, scalar, term, condition });
+            memory::push(&mut joins, Join { joining, scalar, term, condition }, WHAT)?;
             if joining == Joining::Count {
                 scalar = Scalar::U32;
             }
             let is_named = matches!(output.reduction, Reduction::ArgMin | Reduction::ArgMax);
             let named = output.second.zip(second).filter(|_| is_named);
             let named = named.map(|(id, column)| (term, column, nodes[id].scalar));
-            kept.push(Kept { output: *output, scalar, accumulated, named, condition });
+            memory::push(&mut kept, Kept { output: *output, scalar, accumulated, named, condition }, WHAT)?;
         }
         // The address that `argmin` and `argmax` name is looked for afterwards.
         let mut read: Vec<(Scalar, Column)> = Vec::new();
         for Kept { scalar, named, condition, .. } in &kept {
             if let Some((key, value, of)) = named {
+                memory::reserve(&mut read, 3, WHAT)?;
                 read.extend([(*scalar, *key), (*of, *value)]);
                 read.extend(condition.map(|condition| (Scalar::Bool, condition)));
             }

@@ -707,7 +707,7 @@ impl<G: Gpu> OnDevice<G> {
         let _caller = self.gpu.enter()?;
         self.gpu.wait_for_caller(&self.queue, rows.stream)?;
         let Some(to) = self.gpu.address_of_caller(rows.address) else { return Ok(()) };
-        results.each_limb(|Limb { ending, limb, variable, size, .. }| {
+        let begun = results.each_limb(|Limb { ending, limb, variable, size, .. }| {
             if ending.output.result != result {
                 return Ok(());
             }
@@ -730,8 +730,9 @@ impl<G: Gpu> OnDevice<G> {
                 unsafe { move_numbers((&self.gpu, &self.queue), kernel, PIECE.min(sinks - first), ends)? };
             }
             Ok(())
-        })?;
-        self.gpu.synchronize(&self.queue)
+        });
+        // After an error too nothing is written to the caller's rows any more.
+        begun.and(self.gpu.synchronize(&self.queue))
     }
 }
 

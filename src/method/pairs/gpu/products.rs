@@ -48,7 +48,7 @@ pub fn check(
     let text = format!("pair products\ni a: {one}\nj b: {one}\nresult p: {two} sum\nbody\np += {two}(i.a) * j.b\n");
     let pairs = compile(&text, Options::default()).map_err(Fault::into_error)?;
     let sums = open(&pairs)?;
-    let mut kernel = PairKernel::of(pairs, (sums, None));
+    let mut kernel = PairKernel::of(pairs, (sums, None))?;
     let (a, b): (Vec<f64>, f64) = ((0..FACTORS).map(|k| 1.0 / (k as f64 + 3.1)).collect(), 1.0 / 7.0);
     kernel.set("i.a", &Packed { numbers: &a, width: 1 })?;
     kernel.set("j.b", &Packed { numbers: &[b], width: 1 })?;

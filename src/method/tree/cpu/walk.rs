@@ -125,7 +125,7 @@ pub fn walk<P: Pass>(
     });
     tasks.into_iter().try_for_each(|task| task.outcome)?;
     let scratch = scratch.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok(scratch.into_iter().map(|(scratch, _)| scratch).collect())
+    memory::collected(scratch.into_iter().map(|(scratch, _)| scratch), "lists of cells")
 }
 
 /// Visits a cell and all below it.

@@ -79,7 +79,7 @@ impl<G: Gpu> Companion<G> {
         self.share.see_to(&self.gpu, bytes)?;
         let given = Given { memory: self.bodies.0.address(), ..*given };
         // SAFETY: the caller's promise; there is room for all bodies, and all work is waited for.
-        unsafe {
+        let mut sum = || unsafe {
             if let Some(packed) = packed {
                 self.gpu.copy_from_other(&self.queue, packed, &self.bodies.0, bytes)?;
                 self.tree.build(on, &given)?;
@@ -87,9 +87,13 @@ impl<G: Gpu> Companion<G> {
             let ready = begun.elapsed().as_secs_f64();
             let to = self.share.0.address();
             let sinks = sum_by_cells(on, (&mut self.tree, &mut self.forces), None, (&given, asked), to)?;
-            self.gpu.synchronize(&self.queue)?;
-            Ok((sinks, Times { ready, seconds: begun.elapsed().as_secs_f64() - ready }))
-        }
+            Ok((sinks, ready))
+        };
+        let sum = sum();
+        // After an error too the other device's memory is read no more.
+        let ended = self.gpu.synchronize(&self.queue);
+        let (sinks, ready) = sum.and_then(|sum| ended.map(|()| sum))?;
+        Ok((sinks, Times { ready, seconds: begun.elapsed().as_secs_f64() - ready }))
     }
 }
 
@@ -176,6 +180,8 @@ impl<G: Gpu> Companions<G> {
                     times.push(Times { ready, seconds: seconds + begun.elapsed().as_secs_f64() });
                 }
                 Err(error) => {
+                    // The companion's memory is read no more.
+                    gpu.synchronize(queue)?;
                     log::warn!("forces by a tree are left to the first device of a system: {error}");
                     return Ok(false);
                 }

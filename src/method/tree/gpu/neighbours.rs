@@ -53,16 +53,16 @@ impl<G: Gpu> NeighbourSearch<G> {
         self.radii2.see_to(gpu, 8 * count)?;
         self.counts.see_to(gpu, 4 * count)?;
         self.starts.see_to(gpu, 8 * count)?;
-        // SAFETY: the caller's promise; there is room for all sinks; what is sent stays
-        // until a copy behind it was waited for.
-        unsafe {
-            send(on, cast_slice(sinks.radii2), &self.radii2)?;
-            sources.link_next(on)?;
-            self.walk(on, (sources, given), sinks, false)?;
-        }
         let mut counts = memory::filled(count, 0u32, WHAT)?;
-        // SAFETY: both memories have so many bytes, and the copy is waited for.
-        unsafe { copy_to_host(on, &self.counts, &mut counts)? };
+        // SAFETY: the caller's promise; there is room for all sinks; what is sent stays until it was
+        // waited for, as in what follows.
+        let counted = unsafe {
+            send(on, cast_slice(sinks.radii2), &self.radii2)
+                .and_then(|()| sources.link_next(on))
+                .and_then(|()| self.walk(on, (sources, given), sinks, false))
+                .and_then(|()| copy_to_host(on, &self.counts, &mut counts))
+        };
+        ended(on, counted)?;
         let mut starts = memory::room(count + 1, WHAT)?;
         let mut all = 0u64;
         starts.push(0);
@@ -73,11 +73,12 @@ impl<G: Gpu> NeighbourSearch<G> {
         let mut addresses = memory::filled(all as usize, 0u32, WHAT)?;
         self.found.see_to(gpu, 4 * addresses.len())?;
         // SAFETY: as above.
-        unsafe {
-            send(on, cast_slice(&starts[..count]), &self.starts)?;
-            self.walk(on, (sources, given), sinks, true)?;
-            copy_to_host(on, &self.found, &mut addresses)?;
-        }
+        let filled = unsafe {
+            send(on, cast_slice(&starts[..count]), &self.starts)
+                .and_then(|()| self.walk(on, (sources, given), sinks, true))
+                .and_then(|()| copy_to_host(on, &self.found, &mut addresses))
+        };
+        ended(on, filled)?;
         Ok(FoundNeighbours { starts, addresses })
     }
 
@@ -116,6 +117,13 @@ impl<G: Gpu> NeighbourSearch<G> {
         // SAFETY: the caller's promise.
         unsafe { launch_after_copies(on, &mut sources.kernels.find_neighbours, shape, &arguments) }
     }
+}
+
+/// Waits for what was begun before an error, as nobody else does, and returns the outcome.
+fn ended<G: Gpu>((gpu, queue): (&G, &G::Queue), outcome: Result<()>) -> Result<()> {
+    outcome.inspect_err(|_| {
+        let _ = gpu.synchronize(queue);
+    })
 }
 
 /// Begins to copy bytes to the start of memory of the device.

@@ -1,0 +1,372 @@
+//! Every function of `kyoho.h` where memory runs out: it fails with an error that says so, and works
+//! when it is called again with memory.
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+mod refusing;
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::Mutex;
+
+use kyoho::abi::native::block::*;
+use kyoho::abi::native::integrators::*;
+use kyoho::abi::native::interactions::*;
+use kyoho::abi::native::lists::*;
+use kyoho::abi::native::log::*;
+use kyoho::abi::native::pairs::*;
+use kyoho::abi::native::sources::*;
+use kyoho::abi::native::structures::*;
+use kyoho::abi::native::system::*;
+use kyoho::abi::native::trees::*;
+use kyoho::data::ResultCode;
+use kyoho_verify::models::plummer;
+
+use common::root;
+use refusing::{again_in_c, call, is_alone, refuse_this_thread_alone, try_all};
+
+/// Functions that print the programs of GPUs, which take memory that must be had.
+const NOT_SWEPT: [&str; 2] = ["kyoho_pair_explain", "kyoho_pair_source"];
+
+/// The functions that were called.
+static SWEPT: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+
+fn code(result: ResultCode) -> c_int {
+    result as c_int
+}
+
+/// Calls a function, which may be refused memory, and again with memory if it fails.
+macro_rules! swept {
+    ($name:ident($($argument:expr),*)) => {{
+        SWEPT.lock().unwrap().insert(stringify!($name));
+        // SAFETY: the arguments are what the function asks for, with room for what it writes.
+        #[allow(unused_unsafe)]
+        again_in_c(|| code(unsafe { $name($($argument),*) }), || require_words(stringify!($name)));
+    }};
+}
+
+/// Calls a function that has no memory to ask for, or fails for another reason, and returns what it
+/// does.
+macro_rules! called {
+    ($name:ident($($argument:expr),*)) => {{
+        SWEPT.lock().unwrap().insert(stringify!($name));
+        // SAFETY: as above.
+        #[allow(unused_unsafe)]
+        call(|| unsafe { $name($($argument),*) })
+    }};
+}
+
+/// Checks that a failed call says that there was no memory.
+fn require_words(name: &str) {
+    // SAFETY: the string stays until the next call that fails.
+    let words = unsafe { CStr::from_ptr(kyoho_last_error()) }.to_str().unwrap();
+    assert!(words.contains("no memory for ") && words.contains(" bytes"), "{name}: {words}");
+}
+
+const BODIES: usize = 600;
+
+/// Bodies as C programs have them.
+struct Arrays {
+    index: Vec<i32>,
+    mass: Vec<f64>,
+    position: Vec<[f64; 3]>,
+    velocity: Vec<[f64; 3]>,
+    radius2: Vec<f64>,
+    potential: Vec<f64>,
+    acceleration: Vec<[f64; 3]>,
+}
+
+impl Arrays {
+    fn new(count: usize) -> Arrays {
+        let bodies = plummer(count);
+        Arrays {
+            index: (0..count as i32).collect(),
+            mass: bodies.iter().map(|body| body.mass).collect(),
+            position: bodies.iter().map(|body| body.coefficients[0]).collect(),
+            velocity: bodies.iter().map(|body| body.coefficients[1]).collect(),
+            radius2: vec![0.04; count],
+            potential: vec![0.0; count],
+            acceleration: vec![[0.0; 3]; count],
+        }
+    }
+
+    fn sources(&self) -> kyoho_sources {
+        let mut sources: kyoho_sources = empty();
+        sources.count = self.mass.len() as i32;
+        (sources.masses.data, sources.positions.data) = (self.mass.as_ptr(), self.position.as_ptr().cast());
+        sources
+    }
+
+    fn sinks(&self, count: usize) -> kyoho_sinks {
+        let mut sinks: kyoho_sinks = empty();
+        sinks.count = count as i32;
+        (sinks.indices.data, sinks.positions.data) = (self.index.as_ptr(), self.position.as_ptr().cast());
+        sinks
+    }
+
+    fn forces(&mut self) -> kyoho_forces {
+        let mut forces: kyoho_forces = empty();
+        forces.potentials.data = self.potential.as_mut_ptr();
+        forces.accelerations.data = self.acceleration.as_mut_ptr().cast();
+        forces
+    }
+
+    fn bits(&self, bits: &mut Vec<u64>) {
+        bits.extend(self.acceleration.iter().flatten().chain(&self.potential).map(|value| value.to_bits()));
+    }
+}
+
+/// Makes a system of an order and a precision on one thread of the CPU, by a tree if an accuracy is
+/// given.
+fn create(order: i32, precision: i32, accuracy: f64) -> *mut kyoho_system {
+    let options = kyoho_options { order, precision, backend: 1, threads: 1, accuracy, ..empty() };
+    let mut system = ptr::null_mut();
+    swept!(kyoho_system_create(&raw const options, &raw mut system));
+    system
+}
+
+/// Every call on systems of direct sums, of which those in two doubles are compiled from a text.
+fn systems(order: i32, precision: i32) -> Vec<u64> {
+    let (mut bits, mut arrays) = (Vec::new(), Arrays::new(BODIES));
+    let system = create(order, precision, 0.0);
+    let mut sources = arrays.sources();
+    sources.velocities.data = arrays.velocity.as_ptr().cast();
+    swept!(kyoho_system_set_sources(system, &raw const sources));
+    swept!(kyoho_system_set_time(system, 0.125));
+    swept!(kyoho_system_set_crossover(system, -1));
+    let mut sinks = arrays.sinks(100);
+    sinks.velocities.data = arrays.velocity.as_ptr().cast();
+    sinks.radii2.data = if precision == 4 { ptr::null() } else { arrays.radius2.as_ptr() };
+    let forces = arrays.forces();
+    swept!(kyoho_system_force(system, BODIES as i32, &raw const sinks, &raw const forces));
+    arrays.bits(&mut bits);
+    swept!(kyoho_system_start(system, BODIES as i32, &raw const sinks));
+    // A failed wait ends the block.
+    if called!(kyoho_system_wait(system, &raw const forces)) != ResultCode::Ok {
+        swept!(kyoho_system_force(system, BODIES as i32, &raw const sinks, &raw const forces));
+    }
+    arrays.bits(&mut bits);
+    if precision == 4 {
+        swept!(kyoho_system_set_time_dd(system, 0.25, 1e-20));
+    } else {
+        let (mut list, mut length) = (vec![0; BODIES], 0);
+        swept!(kyoho_system_neighbours(system, 3, BODIES as i32, list.as_mut_ptr(), &raw mut length));
+        bits.extend(list[..length as usize].iter().map(|index| *index as u64));
+        lists(system, &mut arrays, &mut bits);
+    }
+    let mut predictions: kyoho_predictions = empty();
+    let mut predicted = vec![[0.0; 3]; BODIES];
+    predictions.positions.data = predicted.as_mut_ptr().cast();
+    swept!(kyoho_system_predict(system, 0, BODIES as i32, &raw const predictions));
+    bits.extend(predicted.iter().flatten().map(|value: &f64| value.to_bits()));
+    let (mut interaction, mut statistics): (kyoho_interaction, kyoho_statistics) = (empty(), empty());
+    let (mut backend, mut count, mut name) = (0, 0, [0 as c_char; 100]);
+    swept!(kyoho_system_describe(system, &raw mut interaction, (&raw mut backend).cast()));
+    swept!(kyoho_system_device_count(system, &raw mut count));
+    swept!(kyoho_system_device_name(system, 0, name.as_mut_ptr(), 100));
+    swept!(kyoho_system_statistics(system, &raw mut statistics));
+    bits.push(statistics.sources);
+    if precision != 4 {
+        let options = kyoho_options { backend: 1, threads: 1, ..empty() };
+        swept!(kyoho_system_move(system, &raw const options));
+        swept!(kyoho_system_force(system, BODIES as i32, &raw const sinks, &raw const forces));
+        arrays.bits(&mut bits);
+    }
+    assert_eq!(called!(kyoho_system_free(system)), ResultCode::Ok);
+    bits
+}
+
+/// Forces on groups with lists of their own, and of a batch.
+fn lists(system: *mut kyoho_system, arrays: &mut Arrays, bits: &mut Vec<u64>) {
+    let (mut sinks, mut sources, forces) = (arrays.sinks(100), arrays.sources(), arrays.forces());
+    sinks.velocities.data = arrays.velocity.as_ptr().cast();
+    sources.velocities.data = arrays.velocity.as_ptr().cast();
+    let (of_sinks, first, counts, all) = ([0, 40, 100], [0, 100], [500, 300], [0, 250, BODIES as i32]);
+    let (mut groups, mut batch): (kyoho_lists, kyoho_batch) = (empty(), empty());
+    (groups.group_count, groups.sink_offsets.data) = (2, of_sinks.as_ptr());
+    (groups.first_addresses.data, groups.source_counts.data) = (first.as_ptr(), counts.as_ptr());
+    (batch.system_count, batch.offsets.data, batch.softening2) = (2, all.as_ptr(), 0.01);
+    swept!(kyoho_system_force_lists(system, &raw const groups, &raw const sinks, &raw const forces));
+    arrays.bits(bits);
+    swept!(kyoho_system_start_lists(system, &raw const groups, &raw const sinks));
+    if called!(kyoho_system_wait(system, &raw const forces)) != ResultCode::Ok {
+        swept!(kyoho_system_force_lists(system, &raw const groups, &raw const sinks, &raw const forces));
+    }
+    arrays.bits(bits);
+    swept!(kyoho_system_force_batch(system, &raw const batch, &raw const sources, &raw const forces));
+    arrays.bits(bits);
+    swept!(kyoho_system_start_batch(system, &raw const batch, &raw const sources));
+    if called!(kyoho_system_wait(system, &raw const forces)) != ResultCode::Ok {
+        swept!(kyoho_system_force_batch(system, &raw const batch, &raw const sources, &raw const forces));
+    }
+    arrays.bits(bits);
+}
+
+/// Forces by a tree, its errors, and neighbours.
+fn trees() -> Vec<u64> {
+    const COUNT: usize = 3000;
+    let (mut bits, mut arrays) = (Vec::new(), Arrays::new(COUNT));
+    let system = create(2, 3, 1e-2);
+    let (sources, mut sinks, forces) = (arrays.sources(), arrays.sinks(COUNT), arrays.forces());
+    swept!(kyoho_system_set_sources(system, &raw const sources));
+    swept!(kyoho_system_force_all(system, COUNT as i32, 0.01, &raw const forces));
+    arrays.bits(&mut bits);
+    swept!(kyoho_system_start_all(system, COUNT as i32, 0.01));
+    if called!(kyoho_system_wait(system, &raw const forces)) != ResultCode::Ok {
+        swept!(kyoho_system_force_all(system, COUNT as i32, 0.01, &raw const forces));
+    }
+    arrays.bits(&mut bits);
+    sinks.count = COUNT as i32 - 1;
+    swept!(kyoho_system_force(system, COUNT as i32, &raw const sinks, &raw const forces));
+    arrays.bits(&mut bits);
+    let mut errors: kyoho_tree_errors = empty();
+    swept!(kyoho_system_tree_error(system, COUNT as i32, &raw const sinks, 50, &raw mut errors));
+    bits.extend([errors.median, errors.worst].map(f64::to_bits));
+    sinks.radii2.data = arrays.radius2.as_ptr();
+    let mut offsets = vec![0; COUNT];
+    swept!(kyoho_system_find_neighbours(system, COUNT as i32, &raw const sinks, offsets.as_mut_ptr()));
+    let found = offsets[COUNT - 1];
+    let mut addresses = vec![0; found as usize];
+    swept!(kyoho_system_copy_found_neighbours(system, found, addresses.as_mut_ptr()));
+    bits.extend(addresses.iter().map(|address| *address as u64));
+    assert_eq!(called!(kyoho_system_free(system)), ResultCode::Ok);
+    bits
+}
+
+/// A pair interaction from its text to its results.
+fn pairs() -> Vec<u64> {
+    let (mut bits, arrays) = (Vec::new(), Arrays::new(BODIES));
+    let text = called!(kyoho_pair_gravity(4));
+    let options = kyoho_pair_options { backend: 1, threads: 1, ..empty() };
+    let mut pair = ptr::null_mut();
+    swept!(kyoho_pair_compile(text, &raw const options, &raw mut pair));
+    let count = BODIES as i64;
+    for side in ["i", "j"] {
+        let fields: [(&str, i32, *const c_void); 4] = [
+            ("pos", 2, arrays.position.as_ptr().cast()),
+            ("vel", 2, arrays.velocity.as_ptr().cast()),
+            ("id", 5, arrays.index.as_ptr().cast()),
+            ("mass", 2, arrays.mass.as_ptr().cast()),
+        ];
+        for (name, number_type, data) in &fields[..if side == "i" { 3 } else { 4 }] {
+            let name = std::ffi::CString::new(format!("{side}.{name}")).unwrap();
+            swept!(kyoho_pair_set(pair, name.as_ptr(), *number_type as _, *data, 0, count));
+        }
+    }
+    let softening2 = 0.01;
+    swept!(kyoho_pair_set_parameter(pair, c"eps2".as_ptr(), 2 as _, (&raw const softening2).cast(), 1));
+    let mut results = |pair| {
+        let mut found = vec![[0.0; 3]; BODIES];
+        swept!(kyoho_pair_result(pair, c"acc".as_ptr(), 2 as _, found.as_mut_ptr().cast(), 0, count));
+        bits.extend(found.iter().flatten().map(|value: &f64| value.to_bits()));
+    };
+    swept!(kyoho_pair_run(pair, count, count));
+    results(pair);
+    swept!(kyoho_pair_start(pair, count, count));
+    swept!(kyoho_pair_wait(pair));
+    results(pair);
+    let (of_sinks, first, counts) = ([0, 40, BODIES as i32], [0, 100], [500, 300]);
+    let mut groups: kyoho_lists = empty();
+    (groups.group_count, groups.sink_offsets.data) = (2, of_sinks.as_ptr());
+    (groups.first_addresses.data, groups.source_counts.data) = (first.as_ptr(), counts.as_ptr());
+    swept!(kyoho_pair_run_lists(pair, &raw const groups, count));
+    results(pair);
+    swept!(kyoho_pair_start_lists(pair, &raw const groups, count));
+    swept!(kyoho_pair_wait(pair));
+    results(pair);
+    let mut variable: kyoho_pair_variable = empty();
+    swept!(kyoho_pair_describe(pair, 1, 0, &raw mut variable));
+    // There is no device whose memory could be given.
+    let (memory, cuda) = (ptr::dangling_mut::<c_void>(), groups.cuda);
+    let name = c"j.mass".as_ptr();
+    let refused = called!(kyoho_pair_set_on_device(pair, name, 2 as _, memory, 0, 1, &raw const cuda));
+    assert_ne!(refused, ResultCode::Ok);
+    let name = c"acc".as_ptr();
+    let refused = called!(kyoho_pair_result_on_device(pair, name, 2 as _, memory, 0, 1, &raw const cuda));
+    assert_ne!(refused, ResultCode::Ok);
+    assert!(!called!(kyoho_pair_last_error(pair)).is_null());
+    assert_eq!(called!(kyoho_pair_free(pair)), ResultCode::Ok);
+    bits
+}
+
+/// Bodies that an integrator of an order moves, by a tree if an accuracy is given.
+fn integrators(order: i32, accuracy: f64) -> Vec<u64> {
+    let (mut bits, mut arrays) = (Vec::new(), Arrays::new(BODIES));
+    let options = kyoho_options { order, backend: 1, threads: 1, accuracy, ..empty() };
+    let dt_max = if order == 2 { 1.0 / 64.0 } else { 0.0 };
+    let given = kyoho_integrator_options { softening: 0.1, dt_max, ..empty() };
+    let mut integrator = ptr::null_mut();
+    swept!(kyoho_integrator_create(&raw const options, &raw const given, &raw mut integrator));
+    let mut bodies: kyoho_bodies = empty();
+    (bodies.count, bodies.identifiers.data) = (BODIES as i32, arrays.index.as_ptr());
+    (bodies.masses.data, bodies.positions.data) = (arrays.mass.as_ptr(), arrays.position.as_ptr().cast());
+    (bodies.velocities.data, bodies.radii.data) = (arrays.velocity.as_ptr().cast(), arrays.mass.as_ptr());
+    swept!(kyoho_integrator_add_bodies(integrator, &raw const bodies));
+    let mut evolution: kyoho_evolution = empty();
+    swept!(kyoho_integrator_evolve(integrator, 1.0 / 32.0, ptr::null(), &raw mut evolution));
+    bodies.count = 10;
+    swept!(kyoho_integrator_set_bodies(integrator, &raw const bodies));
+    swept!(kyoho_integrator_remove_bodies(integrator, 5, arrays.index[100..].as_ptr()));
+    swept!(kyoho_integrator_evolve(integrator, 1.0 / 16.0, ptr::null(), &raw mut evolution));
+    let (mut kinetic, mut potential) = (0.0, 0.0);
+    swept!(kyoho_integrator_energies(integrator, &raw mut kinetic, &raw mut potential));
+    bits.extend([kinetic, potential].map(f64::to_bits));
+    let mut identifiers = vec![0; BODIES];
+    swept!(kyoho_integrator_identifiers(integrator, BODIES as i32, identifiers.as_mut_ptr()));
+    let mut states: kyoho_body_states = empty();
+    (states.count, states.identifiers.data) = (BODIES as i32 - 5, identifiers.as_ptr());
+    (states.masses.data, states.positions.data) =
+        (arrays.potential.as_mut_ptr(), arrays.acceleration.as_mut_ptr().cast());
+    swept!(kyoho_integrator_get_bodies(integrator, &raw const states));
+    arrays.bits(&mut bits);
+    let mut encounters: kyoho_encounters = empty();
+    let mut kinds = vec![0; BODIES];
+    (encounters.capacity, encounters.kinds.data) = (BODIES as i32, kinds.as_mut_ptr());
+    swept!(kyoho_integrator_encounters(integrator, &raw const encounters));
+    let mut integration: kyoho_integration = empty();
+    swept!(kyoho_integrator_describe(integrator, &raw mut integration));
+    bits.push(integration.body_count as u64);
+    assert!(!called!(kyoho_integrator_last_error(integrator)).is_null());
+    assert_eq!(called!(kyoho_integrator_free(integrator)), ResultCode::Ok);
+    bits
+}
+
+/// The functions that need neither a system nor bodies.
+fn others() {
+    assert!(called!(kyoho_library_version()) > 0 && !called!(kyoho_version()).is_null());
+    assert!(!called!(kyoho_result_text(0)).is_null() && !called!(kyoho_last_error()).is_null());
+    assert!(!called!(kyoho_system_last_error(ptr::null_mut())).is_null());
+    assert!(called!(kyoho_interaction_count()) > 0);
+    let (mut interaction, mut devices): (kyoho_interaction, i32) = (empty(), 0);
+    swept!(kyoho_interaction_describe(0, &raw mut interaction));
+    swept!(kyoho_backend_available(1 as _, &raw mut devices));
+    swept!(kyoho_set_log(None, ptr::null_mut(), 0 as _));
+}
+
+/// Returns the functions that the header declares.
+fn declared() -> BTreeSet<String> {
+    let header = std::fs::read_to_string(root().join("include/kyoho.h")).unwrap();
+    let code: String = header.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let words = code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '('));
+    let calls = words.filter_map(|word| word.split_once('(').map(|(name, _)| name.trim_start_matches('*')));
+    calls.filter(|name| name.starts_with("kyoho_")).map(String::from).collect()
+}
+
+#[test]
+fn every_function_of_the_header_survives_every_failure() {
+    if !is_alone("every_function_of_the_header_survives_every_failure") {
+        return;
+    }
+    refuse_this_thread_alone();
+    others();
+    try_all("quad", || systems(4, 4));
+    try_all("double", || systems(4, 3));
+    try_all("trees", trees);
+    try_all("pairs", pairs);
+    try_all("order 4", || integrators(4, 0.0));
+    try_all("order 2 by trees", || integrators(2, 1e-2));
+    let swept: BTreeSet<String> = SWEPT.lock().unwrap().iter().map(|name| name.to_string()).collect();
+    let expected: BTreeSet<String> = declared().into_iter().filter(|name| !NOT_SWEPT.contains(&&name[..])).collect();
+    assert_eq!(swept, expected);
+}
