@@ -123,7 +123,6 @@ fn add(
 
 #[cfg(test)]
 mod tests {
-
     use crate::config::Settings;
     use crate::data::sources::padded;
     use crate::data::{Order, Precision};
@@ -153,7 +152,7 @@ mod tests {
 
     #[test]
     fn derivatives_keep_all_their_digits_in_numbers_of_two_doubles() {
-        let settings = Settings::from(&|name| (name == "KYOHO_BACKEND").then(|| "cpu".into()), Path::new(".")).unwrap();
+        let settings = Settings::from(&|name| (name == "KYOHO_BACKEND").then(|| "cpu".into()), None).unwrap();
         let mut all = System::new(&settings.setup(Order::Sixth, Precision::Quad).unwrap()).unwrap();
         let (mut softenings, mut groups) = (Softenings::default(), Groups::default());
         let mut derivatives = [[0.0; 3]; 6];

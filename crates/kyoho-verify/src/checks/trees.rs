@@ -271,7 +271,8 @@ pub const REPEATED_INDICES: Check = Check {
     run: |target, findings| {
         let bodies = plummer(BODIES);
         // Pairs, many of one index, and each another one in no order; the least ones and the largest.
-        let kinds: [(&str, f64, fn(usize) -> i32); 3] = [
+        type Kind = (&'static str, f64, fn(usize) -> i32);
+        let kinds: [Kind; 3] = [
             ("pairs", 0.0, |number| (number / 2) as i32),
             ("a hundred of one index", 0.25, |number| if number < 100 { -7 } else { i32::MIN + number as i32 }),
             ("in no order", 0.01, |number| i32::MAX - ((number * 1193) % BODIES) as i32),
