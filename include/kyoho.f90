@@ -47,6 +47,7 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_OUT_OF_MEMORY = 40    ! memory could not be had
     integer(c_int32_t), parameter, public :: KYOHO_DEVICE_FAILED = 41    ! while it worked
     integer(c_int32_t), parameter, public :: KYOHO_INTERNAL = 90         ! a defect of the library
+    integer(c_int32_t), parameter, public :: KYOHO_POISONED = 91         ! by an earlier defect
 
     ! How exactly pairs are computed and summed.
     integer(c_int32_t), parameter, public :: KYOHO_PRECISION_SINGLE = 1 ! all of a pair in 32 bits

@@ -65,8 +65,11 @@ enum {
     KYOHO_OUT_OF_MEMORY = 40,
     // A device failed while it worked.
     KYOHO_DEVICE_FAILED = 41,
-    // A defect of the library; the system should be freed.
+    // A defect of the library. If it ended a call on a system, the system can only be freed.
     KYOHO_INTERNAL = 90,
+    // A defect of the library ended an earlier call on the system, integrator, pair interaction or
+    // board, which can only be freed or closed.
+    KYOHO_POISONED = 91,
 };
 
 // How exactly pairs are computed and summed.

@@ -24,6 +24,7 @@ class Result(enum.IntEnum):
     OUT_OF_MEMORY = 40
     DEVICE_FAILED = 41
     INTERNAL = 90
+    POISONED = 91
 
 
 class Error(Exception):

@@ -95,19 +95,15 @@ impl<T: Copy> Output<T> {
         }
     }
 
-    /// Writes items one after another, from a place on.
-    pub fn set_from(&self, place: usize, items: impl ExactSizeIterator<Item = T>) {
-        let count = items.len();
-        assert!(
-            place <= self.count && count <= self.count - place,
-            "{count} items from place {place} on of an array of {}",
-            self.count
-        );
-        if !self.first.is_null() {
+    /// Writes items one after another from a place on, as many as the array has room for: a caller
+    /// may want the results of fewer sinks than devices hand over.
+    pub fn set_from(&self, place: usize, items: impl Iterator<Item = T>) {
+        let room = self.count.saturating_sub(place);
+        if !self.first.is_null() && room > 0 {
             // SAFETY: these places are inside the array that the caller of `new` promised, and
             // nothing else refers to it here.
             let first = unsafe { self.first.add(place) };
-            for (place, item) in items.take(count).enumerate() {
+            for (place, item) in items.take(room).enumerate() {
                 // SAFETY: see above.
                 unsafe { first.add(place).write_unaligned(item) }
             }

@@ -1,21 +1,33 @@
 //! The guard of every entry point: no panic leaves the library, and null pointers become errors.
 
 use std::borrow::Cow;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::raw::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::data::{Error, Result, memory};
 
 /// Runs the body of an entry point; a panic, which is a defect of this library, becomes an error.
+/// What the call was on is poisoned then: by [`Handles`](super::handles::Handles), or when the guard
+/// of a board is dropped.
 pub fn protect<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
-    // A panic may leave a system half way through a block; every later call on it starts from its
-    // sources again.
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+    caught(body).unwrap_or_else(Err)
+}
+
+/// Runs a function and returns what it returns, or the error for its panic.
+pub fn caught<T>(body: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(body)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(Error::Internal { what: text.unwrap_or("a panic without words").to_string() })
+        Error::Internal { what: text.unwrap_or("a panic without words").to_string() }
     })
+}
+
+/// Returns the text of an error for C.
+pub fn c_text(error: &Error) -> CString {
+    let mut bytes = error.to_string().into_bytes();
+    bytes.retain(|byte| *byte != 0);
+    CString::new(bytes).unwrap_or_default()
 }
 
 /// Returns the pointer, or an error if it is null.

@@ -11,11 +11,11 @@ use std::cell::UnsafeCell;
 use std::hint::spin_loop;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
-use std::thread::{sleep, yield_now};
+use std::thread::{panicking, sleep, yield_now};
 use std::time::Duration;
 
 /// A value that one thread has at a time. Another one that wants it looks again and again, soon at
-/// longer intervals. A panic does not spoil it.
+/// longer intervals. After a panic of one that has it, the next one is told.
 pub struct Lock<T> {
     /// The thread that need not hold it, [`NOBODY`] as long as no thread has taken it, or
     /// [`EVERYBODY`] after more than one has.
@@ -24,6 +24,8 @@ pub struct Lock<T> {
     is_inside: AtomicBool,
     /// Whether another thread holds it.
     is_held: AtomicBool,
+    /// Whether a thread panicked while it had the value, and none was told. Then there is no owner.
+    is_poisoned: AtomicBool,
     value: UnsafeCell<T>,
 }
 
@@ -38,6 +40,8 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 pub struct Guard<'a, T> {
     lock: &'a Lock<T>,
     is_owner: bool,
+    /// Whether the thread panicked before.
+    is_panicking: bool,
 }
 
 impl<T> Lock<T> {
@@ -47,6 +51,7 @@ impl<T> Lock<T> {
             owner: AtomicUsize::new(NOBODY),
             is_inside: AtomicBool::new(false),
             is_held: AtomicBool::new(false),
+            is_poisoned: AtomicBool::new(false),
             value: UnsafeCell::new(value),
         }
     }
@@ -54,7 +59,7 @@ impl<T> Lock<T> {
     /// Waits until no other thread has the value.
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {
-        let this = this_thread();
+        let (this, is_panicking) = (this_thread(), panicking());
         // An owner that is inside already, as in a function that the library calls back, waits for
         // ever, as it would for a mutex.
         if self.owner.load(Ordering::Relaxed) == this && !self.is_inside.load(Ordering::Relaxed) {
@@ -63,11 +68,11 @@ impl<T> Lock<T> {
             // right away have the system order the two.
             compiler_fence(Ordering::SeqCst);
             if self.owner.load(Ordering::Relaxed) == this {
-                return Guard { lock: self, is_owner: true };
+                return Guard { lock: self, is_owner: true, is_panicking };
             }
             self.is_inside.store(false, Ordering::Release);
         }
-        Guard { lock: self, is_owner: self.hold(this) }
+        Guard { lock: self, is_owner: self.hold(this), is_panicking }
     }
 
     /// Waits for the lock, and returns whether this thread has it as its owner.
@@ -145,9 +150,29 @@ impl<T> DerefMut for Guard<'_, T> {
     }
 }
 
+impl<T> Guard<'_, T> {
+    /// Whether a thread panicked while it had the value, and none was told yet.
+    #[inline]
+    pub fn take_poison(&mut self) -> bool {
+        // There was no owner since.
+        !self.is_owner && self.lock.is_poisoned.swap(false, Ordering::Relaxed)
+    }
+
+    /// Notes that this thread panicked while it had the value.
+    #[cold]
+    fn poison(&self) {
+        self.lock.is_poisoned.store(true, Ordering::Relaxed);
+        // Whoever takes the lock next looks at that, this thread too.
+        self.lock.owner.store(EVERYBODY, Ordering::Relaxed);
+    }
+}
+
 impl<T> Drop for Guard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        if panicking() && !self.is_panicking {
+            self.poison();
+        }
         let note = if self.is_owner { &self.lock.is_inside } else { &self.lock.is_held };
         note.store(false, Ordering::Release);
     }
@@ -176,17 +201,25 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_does_not_spoil_it() {
+    fn the_next_one_is_told_of_a_panic() {
         let value = Lock::new(7);
-        for _ in 0..2 {
-            std::thread::scope(|scope| {
-                let panicked = scope.spawn(|| {
+        for by_another in [false, true, false] {
+            assert!(!value.lock().take_poison());
+            let panics = || {
+                let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                     let _value = value.lock();
                     panic!("a defect");
-                });
-                assert!(panicked.join().is_err());
-            });
+                }));
+                assert!(outcome.is_err());
+            };
+            if by_another {
+                std::thread::scope(|scope| scope.spawn(panics).join().unwrap())
+            } else {
+                panics()
+            }
+            let mut guard = value.lock();
+            assert!(guard.take_poison() && !guard.take_poison());
+            assert_eq!(*guard, 7);
         }
-        assert_eq!(*value.lock(), 7);
     }
 }

@@ -18,5 +18,7 @@ pub mod lock;
 pub mod native;
 pub mod nbody6;
 pub mod opening;
+#[cfg(test)]
+mod panicking;
 pub mod process;
 pub mod refused;

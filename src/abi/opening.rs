@@ -49,12 +49,13 @@ pub struct Opened {
     interface: Interface,
     held: Option<Owned<(Setup, System)>>,
     broken: bool,
+    is_poisoned: bool,
 }
 
 impl Opened {
     /// Makes a board that was not opened yet.
     pub const fn new(interface: Interface) -> Opened {
-        Opened { interface, held: None, broken: false }
+        Opened { interface, held: None, broken: false, is_poisoned: false }
     }
 
     /// Opens the board if it is not open yet. `devices` overrules the environment.
@@ -76,8 +77,31 @@ impl Opened {
         Ok(())
     }
 
+    /// Makes a board that is open with a system.
+    #[cfg(test)]
+    pub fn with(interface: Interface, system: (Setup, System)) -> Opened {
+        Opened { held: Some(Owned::new(system)), ..Opened::new(interface) }
+    }
+
+    /// Notes that a panic ended a call. The system may be half changed, and is not touched any more
+    /// but to free it.
+    pub fn poison(&mut self) {
+        self.is_poisoned = true;
+    }
+
+    /// Whether a panic ended a call. Opening the board again begins anew.
+    pub fn is_poisoned(&self) -> bool {
+        self.is_poisoned
+    }
+
+    /// Fails after a panic ended a call.
+    pub fn check(&self) -> Result<()> {
+        if self.is_poisoned { Err(poisoned()) } else { Ok(()) }
+    }
+
     /// Returns the system, and opens the board if it was never opened.
     pub fn system(&mut self) -> Outcome<&mut System> {
+        self.check()?;
         if self.held.is_none() {
             if self.broken {
                 return Err(Failure::AlreadyReported);
@@ -90,6 +114,9 @@ impl Opened {
 
     /// Returns the system if this process has opened it.
     pub fn if_open(&mut self) -> Option<&mut System> {
+        if self.is_poisoned {
+            return None;
+        }
         Some(&mut self.held.as_mut()?.get(self.interface.opener).ok()?.1)
     }
 
@@ -104,6 +131,11 @@ impl Opened {
     pub fn is_broken(&self) -> bool {
         self.broken
     }
+}
+
+/// The error of a board that a panic ended a call of.
+pub fn poisoned() -> Error {
+    Error::Poisoned { thing: "the board", allowed: "to open it again, which forgets all sources" }
 }
 
 /// Makes a system of this setup, and logs who opened it and the reason for its devices.

@@ -40,13 +40,16 @@ pub enum ResultCode {
     OutOfMemory = 40,
     /// A device failed while it worked.
     DeviceFailed = 41,
-    /// A defect of the library; the system should be freed.
+    /// A defect of the library. If it ended a call on a system, the system can only be freed.
     Internal = 90,
+    /// A defect of the library ended an earlier call on the system, integrator, pair interaction or
+    /// board, which can only be freed or closed.
+    Poisoned = 91,
 }
 
 impl ResultCode {
     /// Every result code.
-    pub const ALL: [ResultCode; 16] = [
+    pub const ALL: [ResultCode; 17] = [
         ResultCode::Ok,
         ResultCode::NullArgument,
         ResultCode::BadHandle,
@@ -63,6 +66,7 @@ impl ResultCode {
         ResultCode::OutOfMemory,
         ResultCode::DeviceFailed,
         ResultCode::Internal,
+        ResultCode::Poisoned,
     ];
 
     /// Returns the result code with this number, if there is one.
@@ -283,6 +287,15 @@ pub enum Error {
         /// The defect that was found.
         what: String,
     },
+    /// A defect of the library ended an earlier call, which may have left what it was on half
+    /// changed.
+    #[error("a defect of kyoho ended an earlier call on {thing}; allowed: {allowed}")]
+    Poisoned {
+        /// The thing that the call was on.
+        thing: &'static str,
+        /// What can still be done with it.
+        allowed: &'static str,
+    },
 }
 
 /// Returns the addresses below an end in words.
@@ -328,6 +341,7 @@ impl Error {
             Error::OutOfMemory { .. } => ResultCode::OutOfMemory,
             Error::DeviceFailed { .. } => ResultCode::DeviceFailed,
             Error::Internal { .. } => ResultCode::Internal,
+            Error::Poisoned { .. } => ResultCode::Poisoned,
         }
     }
 }

@@ -113,6 +113,15 @@ impl Pages {
     }
 }
 
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // A panic takes away what stands in its way, while a device may still read it.
+        if std::thread::panicking() {
+            Box::leak(std::mem::take(&mut self.0));
+        }
+    }
+}
+
 impl fmt::Debug for Pages {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         write!(formatter, "{} bytes", self.bytes())
@@ -159,6 +168,15 @@ impl<T: Pod> Paged<T> {
     pub fn set_length(&mut self, count: usize) {
         assert!(self.has_room(count), "room was made");
         self.count = count;
+    }
+}
+
+impl<T> Drop for Paged<T> {
+    fn drop(&mut self) {
+        // The memory stays, and so does its lock.
+        if std::thread::panicking() {
+            std::mem::forget(self.lock.take());
+        }
     }
 }
 

@@ -465,14 +465,15 @@ impl Sources {
     #[inline]
     fn put(&mut self, address: usize, source: &Source) -> Result<()> {
         let number = chunk_of(address);
-        if number >= self.chunks.len() {
+        if !matches!(self.chunks.get(number), Some(Some(_))) {
+            // Where there is no memory the table stays as long as it was: sums are divided by its
+            // length.
+            let chunk = Boxed::new(Chunk::new(self.n_coefficients)?, "sources")?;
             self.census.make_room()?;
             memory::lengthen(&mut self.chunks, number + 1, "the table of sources", || None)?;
+            self.chunks[number] = Some(chunk);
         }
-        let chunk = match &mut self.chunks[number] {
-            Some(chunk) => chunk,
-            empty => empty.insert(Boxed::new(Chunk::new(self.n_coefficients)?, "sources")?),
-        };
+        let Some(chunk) = &mut self.chunks[number] else { return Ok(()) };
         let place = address % CHUNK;
         self.count += usize::from(!chunk.is_set(place));
         self.stamp += 1;

@@ -157,6 +157,8 @@ pub struct System {
     statistics: Statistics,
     /// The end of the addresses that were written.
     end: usize,
+    /// The addresses that [`System::keep_sources_below`] kept last.
+    kept: usize,
     /// The accuracy of forces by a tree, if blocks of many pairs take one.
     tree: Option<TreeAccuracy>,
     /// The number of pairs from which on they do, if not that of the devices.
@@ -218,6 +220,7 @@ impl System {
             lists_wanted: false,
             statistics: Statistics::default(),
             end: 0,
+            kept: 0,
             tree: None,
             tree_crossover: None,
             neighbours: NeighbourTable::default(),
@@ -317,6 +320,16 @@ impl System {
         self.statistics.writes += u64::from(is_recorded);
         self.end = self.end.max(if is_recorded { address + 1 } else { 0 });
         is_recorded
+    }
+
+    /// Empties the addresses from `count` on, after a caller wrote others than before, and to those
+    /// below `count` alone. What was there acts on no sink and on no choice of units any more.
+    pub fn keep_sources_below(&mut self, count: usize) -> Result<()> {
+        let before = self.kept;
+        self.kept = before.max(count);
+        (count..before).try_for_each(|address| self.set_source(address, &Source::default()))?;
+        self.kept = count;
+        Ok(())
     }
 
     /// Writes a source that could not be recorded, with the low limbs of its numbers if they have
@@ -466,13 +479,14 @@ impl System {
         }
         let pairs = (self.candidates.len() as u64).saturating_mul(nj as u64);
         let on_device = place != SinkPlace::Host;
-        let on_host = self.choose(pairs, on_device, false)?;
-        self.stage = Stage::Idle;
-        self.lists.reset();
-        self.block.tree = match place {
+        let tree = match place {
             SinkPlace::Host => self.tree_of_candidates(pairs, &scan)?,
             SinkPlace::Device(tree) => tree,
         };
+        let on_host = self.choose(pairs, on_device, false)?;
+        self.stage = Stage::Idle;
+        self.lists.reset();
+        self.block.tree = tree;
         if let Some(tree) = &mut self.block.tree {
             let of_device = self.journal.sources().on_device();
             if of_device > 0 && !on_device {

@@ -6,7 +6,6 @@ use std::ops::Range;
 use crate::data::sinks::{NumberedSinks, SinkScan};
 use crate::data::{Block, Error, InteractionLists, ListedSources, MAX_DERIVATIVES, Result, Sinks};
 use crate::hal::Backend;
-use crate::hal::threads::Threads;
 
 use super::checks::{check_listed_sink, check_listed_source, check_sinks};
 use super::device_arrays::{ListChecks, Listed};
@@ -71,7 +70,7 @@ impl System {
                 _ => Ok(()),
             },
         };
-        let threads = std::mem::replace(&mut self.threads, Threads::alone());
+        let threads = self.threads.clone();
         let for_device = !on_host && self.setup().backend != Backend::Cpu;
         let copy = |lists: &mut InteractionLists, groups: &Range<usize>| {
             lists::copy(lists, given, (sinks, end), (groups, for_device), &interaction, &threads, check)
@@ -88,16 +87,15 @@ impl System {
             };
             let copy_part: Option<CopyPart> = if keeps_last { None } else { Some(&mut copy_part) };
             // The forces of a group do not depend on the sinks of others.
-            let mut block = self.next_block(end, skip_own_index);
+            let mut block = self.next_block(end, skip_own_index, on_host)?;
             block.lists = Some(std::mem::take(&mut self.candidate_lists));
-            outcome = self.begin_in_parts(&mut block, on_host, copy_part);
+            outcome = self.begin_in_parts(&mut block, copy_part);
             // The memory of sinks and lists is kept for the next ones.
             self.candidate_lists = block.lists.unwrap_or_default();
             if outcome.is_ok() {
                 std::mem::swap(&mut self.block.sinks, &mut block.sinks);
             }
         }
-        self.threads = threads;
         outcome
     }
 
@@ -126,10 +124,10 @@ impl System {
         for memory in self.candidates.take_outgrown() {
             self.devices.unregister(memory.as_slice())?;
         }
-        let mut block = self.next_block(nj, skip_own_index);
+        let mut block = self.next_block(nj, skip_own_index, false)?;
         block.sinks = std::mem::take(&mut self.candidates);
         block.in_parts = true;
-        let threads = std::mem::replace(&mut self.threads, Threads::alone());
+        let threads = self.threads.clone();
         let mut scan = SinkScan::NOTHING;
         let mut copy = |block: &mut Block, part: &Range<usize>| {
             let of_part = sinks::make_some(&mut block.sinks, part.clone(), given, &interaction, &threads)?;
@@ -141,8 +139,7 @@ impl System {
             }
             Ok(())
         };
-        let mut outcome = self.begin_in_parts(&mut block, false, Some(&mut copy));
-        self.threads = threads;
+        let mut outcome = self.begin_in_parts(&mut block, Some(&mut copy));
         // The memory of sinks and lists is kept for the next ones.
         self.candidates = block.sinks;
         if let Some(lists) = block.lists {
@@ -163,9 +160,12 @@ impl System {
         Ok(true)
     }
 
-    /// Returns the next block without sinks and lists, in the units of the sources.
-    fn next_block(&self, nj: usize, skip_own_index: bool) -> Block {
-        Block {
+    /// Returns the next block without sinks and lists, in the units of the sources, after all that
+    /// was written is among these.
+    fn next_block(&mut self, nj: usize, skip_own_index: bool, on_host: bool) -> Result<Block> {
+        self.devices.make_room(&mut self.journal)?;
+        self.journal.prepare(self.devices.take_records(), on_host)?;
+        Ok(Block {
             skip_own_index,
             time: self.time,
             low_time: self.low_time,
@@ -179,15 +179,13 @@ impl System {
             in_parts: false,
             sinks_on_device: false,
             tree: None,
-        }
+        })
     }
 
     /// Begins a block, of which `copy` copies parts, if they are not copied yet, and leaves the last
     /// one in its place. After an error it leaves the block there, and if that was refused, the last
     /// one is as it was.
-    fn begin_in_parts(&mut self, block: &mut Block, on_host: bool, copy: Option<CopyPart>) -> Result<()> {
-        self.devices.make_room(&mut self.journal)?;
-        self.journal.prepare(self.devices.take_records(), on_host)?;
+    fn begin_in_parts(&mut self, block: &mut Block, copy: Option<CopyPart>) -> Result<()> {
         std::mem::swap(&mut self.block, block);
         let stage = std::mem::replace(&mut self.stage, Stage::Idle);
         match self.begin(copy) {

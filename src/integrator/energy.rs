@@ -50,6 +50,7 @@ impl Energies {
         let (gravity, softening) = (self.gravity, self.softening);
         let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
         self.system.set_sources(bodies.len(), source)?;
+        self.system.keep_sources_below(bodies.len())?;
         self.system.start_from_fn(bodies.len(), true, bodies.len(), |number| bodies[number].sink(number, softening))?;
         let forces = self.system.wait()?;
         let potentials = bodies.iter().enumerate().map(|(number, body)| body.mass * forces.potential(number));

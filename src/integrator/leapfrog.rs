@@ -52,6 +52,7 @@ impl Leapfrog {
         let (bodies, gravity) = (&self.bodies, self.plan.gravity);
         let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
         self.system.set_sources(bodies.len(), source)?;
+        self.system.keep_sources_below(bodies.len())?;
         let (count, softening) = (bodies.len(), self.plan.softening);
         self.system.start_from_fn(count, true, count, |number| bodies[number].sink(number, softening))?;
         let (forces, step) = (self.system.wait()?, self.plan.step);

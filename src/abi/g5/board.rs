@@ -49,6 +49,8 @@ enum Pending {
 /// One board.
 pub struct Board {
     system: Option<Owned<System>>,
+    /// Whether a panic ended a call. The system is not touched any more but to free it.
+    is_poisoned: bool,
     /// The accuracy of forces by a tree that the environment asked for when the system was made.
     tree: Option<TreeAccuracy>,
     refused: Refused,
@@ -128,7 +130,18 @@ pub fn board(place: Place) -> Result<MutexGuard<'static, Board>> {
         },
     };
     LAST.set(Some((number, board)));
-    Ok(lock(board))
+    let board = lock_board(board);
+    if board.is_poisoned { Err(opening::poisoned()) } else { Ok(board) }
+}
+
+/// Locks a board, and notes a panic of one that had it.
+fn lock_board(board: Kept) -> MutexGuard<'static, Board> {
+    board.lock().unwrap_or_else(|panicked| {
+        board.clear_poison();
+        let mut board = panicked.into_inner();
+        board.is_poisoned = true;
+        board
+    })
 }
 
 /// Locks a mutex, also after a panic: a defect in one call need not spoil the next.
@@ -139,8 +152,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Checks that boards can be made. `devices` overrules the environment.
 pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()> {
     // This process cannot use the boards of the process that it was forked from.
-    for mut board in lock(&ALL).values().map(|board| lock(board)) {
-        if board.system.as_ref().is_some_and(Owned::is_in_forked_child) {
+    for mut board in lock(&ALL).values().map(|board| lock_board(board)) {
+        if board.is_poisoned || board.system.as_ref().is_some_and(Owned::is_in_forked_child) {
             *board = Board::new();
         }
     }
@@ -148,7 +161,7 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
         // A thread that makes a board locks the board before the devices. The order has to be the
         // same here, and no board may be added meanwhile.
         let all = lock(&ALL);
-        let boards = memory::collected(all.values().map(|board| lock(board)), "the boards")?;
+        let boards = memory::collected(all.values().map(|board| lock_board(board)), "the boards")?;
         let mut chosen = lock(&DEVICES);
         if devices != *chosen && boards.iter().any(|board| board.system.is_some()) {
             let when = "with other devices than those that are open; call g5_close first";
@@ -170,8 +183,10 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
 
 /// Forgets all sources of all boards.
 pub fn close() {
-    for mut board in lock(&ALL).values().map(|board| lock(board)) {
-        if let Some(Ok(system)) = board.system.as_mut().map(|system| system.get(OPENER)) {
+    for mut board in lock(&ALL).values().map(|board| lock_board(board)) {
+        if !board.is_poisoned
+            && let Some(Ok(system)) = board.system.as_mut().map(|system| system.get(OPENER))
+        {
             opening::closed("g5 board", system);
         }
         *board = Board::new();
@@ -217,6 +232,7 @@ impl Board {
     const fn new() -> Board {
         Board {
             system: None,
+            is_poisoned: false,
             tree: None,
             refused: Refused::new(),
             nj: None,
@@ -346,7 +362,7 @@ impl Board {
         // The potential of this interface is positive, and contains the term of the sink itself if
         // it is a source.
         let write = |first: usize, forces: Forces| {
-            let rows = || forces.rows::<4>().take(ni.saturating_sub(first));
+            let rows = || forces.rows::<4>();
             acceleration.set_from(first, rows().map(|[_, x, y, z]| [*x, *y, *z]));
             potential.set_from(first, rows().map(|[potential, ..]| -potential));
         };
@@ -406,6 +422,10 @@ fn make(place: Place) -> Result<(System, Option<TreeAccuracy>)> {
 
 #[cfg(test)]
 mod tests {
+    use crate::abi::g5::functions::*;
+    use crate::abi::panicking::{At, Told};
+    use crate::data::Scope;
+
     use super::*;
 
     #[test]
@@ -416,5 +436,69 @@ mod tests {
         let positions = unsafe { Input::new("xi", &position, isize::MAX as usize / 8) }.unwrap();
         let refused = board.set_sinks(Ok((positions, None))).unwrap_err().to_string();
         assert!(refused.contains("no memory for sinks") && board.sinks_are_refused, "{refused}");
+    }
+    /// Closing closes all boards, so one test at a time.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    /// Fewer sinks may be fetched than were begun, however many devices share them, and again.
+    #[test]
+    fn forces_on_the_first_sinks_are_those_of_all_on_any_number_of_devices() {
+        const NI: usize = 80;
+        let _alone = lock(&ALONE);
+        let (number, told) = (78, Told::default());
+        for devices in 1..4 {
+            let kind = (Order::Second, Precision::Double, Scope::Full);
+            board(Place::OneOfMany(number)).unwrap().system = Some(Owned::new(told.system_on(devices, kind).1));
+            let (mut zero, mut m) = ([[0.0; 3]], [2.0]);
+            let mut x: [[f64; 3]; NI] = std::array::from_fn(|sink| [1.0 + sink as f64, 0.0, 0.0]);
+            // SAFETY: the arrays have as many rows.
+            let codes = unsafe {
+                let written = g5_set_xmjMC(number, 0, 1, zero.as_mut_ptr(), m.as_mut_ptr());
+                [written, g5_set_nMC(number, 1), g5_set_xiMC(number, NI as c_int, x.as_mut_ptr()), g5_runMC(number)]
+            };
+            assert_eq!(codes, [0; 4]);
+            for fetched in [5, NI, 1, 79] {
+                let (mut a, mut p) = ([[7.5; 3]; NI], [7.5; NI]);
+                // SAFETY: the arrays have more rows.
+                let code = unsafe { g5_get_forceMC(number, fetched as c_int, a.as_mut_ptr(), p.as_mut_ptr()) };
+                assert_eq!(code, 0, "{fetched} on {devices} devices");
+                for (sink, potential) in p.into_iter().enumerate() {
+                    assert_eq!(potential, if sink < fetched { 2.0 / (1.0 + sink as f64) } else { 7.5 });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_board_on_which_a_call_panicked_fails_until_it_is_opened_again() {
+        let (number, _alone) = (77, lock(&ALONE));
+        let (mut x, mut m, mut far, mut a, mut p) = ([[0.0; 3]], [2.0], [[1.0, 0.0, 0.0]], [[0.0; 3]], [0.0]);
+        // SAFETY: the arrays have a row.
+        let mut write = || unsafe { g5_set_xmjMC(number, 0, 1, x.as_mut_ptr(), m.as_mut_ptr()) };
+        // SAFETY: the arrays have a row.
+        let mut force = || unsafe {
+            let n = g5_set_nMC(number, 1);
+            let code = g5_calculate_force_on_xMC(number, far.as_mut_ptr(), a.as_mut_ptr(), p.as_mut_ptr(), 1);
+            (n, code, p[0])
+        };
+        for closes in [false, true] {
+            let told = Told::default();
+            let (_, system) = told.system(Order::Second, Precision::Double, Scope::Full);
+            board(Place::OneOfMany(number)).unwrap().system = Some(Owned::new(system));
+            assert_eq!((write(), force()), (0, (0, 0, 2.0)));
+            told.panic_at(At::Start);
+            assert!(force().2.is_nan());
+            told.panic_at(At::Nowhere);
+            let before = told.calls();
+            let (n, code, potential) = force();
+            assert!(write() != 0 && n != 0 && code != 0 && potential.is_nan());
+            assert_eq!((told.calls(), told.open()), (before, 1), "the device was left alone");
+            // SAFETY: the calls have no pointers.
+            unsafe {
+                assert!(!closes || g5_close() == 0);
+                assert_eq!((g5_open(), told.open()), (0, 0), "the device was given back");
+            }
+            assert_eq!((write(), force()), (0, (0, 0, 2.0)));
+        }
     }
 }

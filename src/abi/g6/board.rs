@@ -46,7 +46,11 @@ static BOARD: Lock<Board> = Lock::new(Board::new());
 /// Locks the board of the process for one call.
 #[inline]
 pub fn board() -> Guard<'static, Board> {
-    BOARD.lock()
+    let mut board = BOARD.lock();
+    if board.take_poison() {
+        board.opened.poison();
+    }
+    board
 }
 
 /// The arrays that the end of a force calculation fills, one row for each sink.
@@ -105,7 +109,7 @@ impl Board {
 
     /// Opens the board if it is not open yet. `devices` overrules the environment.
     pub fn open(&mut self, function: &'static str, devices: Option<&DeviceChoice>) -> Outcome<()> {
-        if self.opened.is_in_forked_child() {
+        if self.opened.is_in_forked_child() || self.opened.is_poisoned() {
             *self = Board::new();
         }
         self.opened.open(function, devices)
@@ -120,11 +124,13 @@ impl Board {
     }
 
     /// Forgets the force calculation under way. The sources stay.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self) -> Outcome<()> {
+        self.opened.check()?;
         self.pending = Pending::Nothing;
         if let Some(system) = self.opened.if_open() {
             system.abandon();
         }
+        Ok(())
     }
 
     /// The largest number of sinks that callers should pass at once.
@@ -179,7 +185,7 @@ impl Board {
 
     /// Begins the force on `ni` sinks.
     pub fn begin(&mut self, nj: usize, softening2: f64, ni: usize, sinks: &impl NumberedSinks) -> Outcome<()> {
-        self.reset();
+        self.reset()?;
         self.softening2 = softening2;
         self.pending = Pending::Failed;
         self.opened.system()?;
@@ -204,6 +210,7 @@ impl Board {
 
     /// Ends the force calculation and writes the results of the first `ni` of its sinks.
     pub fn finish(&mut self, function: &'static str, ni: usize, results: &Results) -> Outcome<()> {
+        self.opened.check()?;
         let sinks = match std::mem::replace(&mut self.pending, Pending::Nothing) {
             Pending::Started { sinks } => sinks,
             Pending::Failed => return Err(Failure::AlreadyReported),
@@ -218,12 +225,11 @@ impl Board {
         results.require()?;
         let softening2 = self.softening2;
         self.opened.system()?.wait_each(|first, forces| {
-            let wanted = forces.len().min(ni.saturating_sub(first));
-            let rows = || forces.rows::<7>().take(wanted);
+            let rows = || forces.rows::<7>();
             results.acceleration.set_from(first, rows().map(|[_, x, y, z, ..]| [*x, *y, *z]));
             results.jerk.set_from(first, rows().map(|[_, _, _, _, x, y, z]| [*x, *y, *z]));
             results.potential.set_from(first, rows().map(|[potential, ..]| *potential));
-            let nearest = forces.nearest_sources().iter().take(wanted);
+            let nearest = forces.nearest_sources().iter();
             if let Some(indices) = results.nearest {
                 let index = |found: &Nearest| if found.distance2.is_finite() { found.index } else { NO_NEIGHBOUR };
                 indices.set_from(first, nearest.clone().map(index));
@@ -245,10 +251,108 @@ impl Board {
 
     /// Returns an error unless there are neighbour lists.
     pub fn require_lists(&self, function: &'static str) -> Outcome<()> {
+        self.opened.check()?;
         match self.pending {
             Pending::Ended => Ok(()),
             _ if self.opened.is_broken() => Err(Failure::AlreadyReported),
             _ => Err(Error::CallOrder { call: function, when: "before a force calculation was ended" }.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use crate::abi::g6::functions::*;
+    use crate::abi::panicking::{At, Told};
+
+    use super::*;
+
+    /// There is one board, so one test at a time.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    /// Fewer sinks may be fetched than were begun, however many devices share them.
+    #[test]
+    fn forces_on_the_first_sinks_are_those_of_all_on_any_number_of_devices() {
+        const NI: usize = 80;
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = Told::default();
+        for devices in 1..4 {
+            let kind = (Order::Fourth, Precision::Double, Scope::Full);
+            board().opened = Opened::with(INTERFACE, told.system_on(devices, kind));
+            let (mut zero, mut v, mut jerk, mut h2) = ([0.0; 3], [[0.0; 3]; NI], [[0.0; 3]; NI], [0.0; NI]);
+            let zero = zero.as_mut_ptr();
+            let mut x: [[f64; 3]; NI] = std::array::from_fn(|sink| [1.0 + sink as f64, 0.0, 0.0]);
+            let mut index: [c_int; NI] = std::array::from_fn(|sink| 7 + sink as c_int);
+            // SAFETY: the arrays have three numbers.
+            assert_eq!(unsafe { g6_set_j_particle(0, 0, 1, 0.0, 0.1, 2.0, zero, zero, zero, zero, zero) }, 0);
+            for fetched in [5, NI, 0, 1, 79] {
+                let (mut acc, mut pot, mut nn, mut rnn) = ([[7.5; 3]; NI], [7.5; NI], [-9; NI], [7.5f32; NI]);
+                let (i, x, v, h2) = (index.as_mut_ptr(), x.as_mut_ptr(), v.as_mut_ptr(), h2.as_mut_ptr());
+                let (a, j, p) = (acc.as_mut_ptr(), jerk.as_mut_ptr(), pot.as_mut_ptr());
+                let (nearest, distance, ni) = (nn.as_mut_ptr(), rnn.as_mut_ptr(), fetched as c_int);
+                // SAFETY: the arrays have as many rows.
+                let codes = unsafe {
+                    let first = g6calc_firsthalf(0, 1, NI as c_int, i, x, v, v, v, p, 0.0, h2);
+                    [first, g6calc_lasthalf2p(0, 1, ni, i, x, v, 0.0, h2, a, j, p, nearest, distance)]
+                };
+                assert_eq!(codes, [0; 2], "{fetched} on {devices} devices");
+                for sink in 0..NI {
+                    let r = 1.0 + sink as f64;
+                    let is_wanted = sink < fetched;
+                    assert_eq!(pot[sink], if is_wanted { -2.0 / r } else { 7.5 }, "{fetched} on {devices} devices");
+                    assert_eq!(nn[sink], if is_wanted { 1 } else { -9 });
+                    assert_eq!(rnn[sink], if is_wanted { r as f32 } else { 7.5 });
+                }
+            }
+        }
+        board().close();
+    }
+
+    #[test]
+    fn a_board_on_which_a_call_panicked_fails_until_it_is_opened_again() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut x, mut v, mut index, mut h2) = ([[1.0, 0.0, 0.0]], [[0.0; 3]], [7], [9.0]);
+        let (mut acc, mut jerk, mut pot) = ([[0.0; 3]], [[0.0; 3]], [0.0]);
+        let mut force = || {
+            let (x, v, zero) = (x.as_mut_ptr(), v.as_mut_ptr(), [[0.0; 3]].as_mut_ptr());
+            let (i, h2, out) = (index.as_mut_ptr(), h2.as_mut_ptr(), pot.as_mut_ptr());
+            // SAFETY: the arrays have a row.
+            let codes = unsafe {
+                let first = g6calc_firsthalf(0, 1, 1, i, x, v, zero, zero, out, 0.0, h2);
+                [first, g6calc_lasthalf(0, 1, 1, i, x, v, 0.0, h2, acc.as_mut_ptr(), jerk.as_mut_ptr(), out)]
+            };
+            (codes, pot[0])
+        };
+        let write = || {
+            let mut zero = [0.0; 3];
+            let zero = zero.as_mut_ptr();
+            // SAFETY: the arrays have a row.
+            unsafe { g6_set_j_particle(0, 0, 1, 0.0, 0.1, 2.0, zero, zero, zero, zero, zero) }
+        };
+        for (at, closes) in [(At::Start, false), (At::Wait, true)] {
+            let told = Told::default();
+            board().opened = Opened::with(INTERFACE, told.system(Order::Fourth, Precision::Double, Scope::Full));
+            assert_eq!((write(), force()), (0, ([0; 2], -2.0)));
+            told.panic_at(at);
+            let (codes, potential) = force();
+            assert!(codes[1] != 0 && potential.is_nan(), "{at:?}");
+            told.panic_at(At::Nowhere);
+            let before = told.calls();
+            // SAFETY: the calls have no pointers.
+            let refused = unsafe { [write(), g6_set_ti(0, 0.5), g6_reset(0), g6_read_neighbour_list(0)] };
+            assert!(refused.iter().all(|code| *code != 0), "{refused:?}");
+            let (codes, potential) = force();
+            assert!(codes.iter().all(|code| *code != 0) && potential.is_nan(), "{codes:?}");
+            assert!(matches!(board().set_time(Ok(0.5)), Err(Failure::Library(Error::Poisoned { .. }))));
+            assert_eq!((told.calls(), told.open()), (before, 1), "the device was left alone");
+            // SAFETY: the calls have no pointers.
+            unsafe {
+                assert!(!closes || g6_close(0) == 0);
+                assert_eq!((g6_open(0), told.open()), (0, 0), "the device was given back");
+            }
+            assert_eq!((write(), force()), (0, ([0; 2], -2.0)));
         }
     }
 }

@@ -48,7 +48,7 @@ pub fn reset(function: &'static str) -> c_int {
     answer(
         function,
         || {
-            board().reset();
+            board().reset()?;
             Ok(0)
         },
         FAILED,

@@ -113,7 +113,11 @@ static BOARD: LazyLock<Lock<Board>> = LazyLock::new(|| Lock::new(Board::new()));
 
 /// Locks the board of the process for one call.
 pub fn board() -> Guard<'static, Board> {
-    BOARD.lock()
+    let mut board = BOARD.lock();
+    if board.take_poison() {
+        board.opened.poison();
+    }
+    board
 }
 
 impl Board {
@@ -132,6 +136,8 @@ impl Board {
         if self.opened.is_in_forked_child() {
             // The systems of the groups must not be dropped in a fork either.
             std::mem::forget(std::mem::replace(self, Board::new()));
+        } else if self.opened.is_poisoned() {
+            *self = Board::new();
         }
         self.opened.open(function, devices)
     }
@@ -236,5 +242,41 @@ impl Board {
             Some(address) => Err(Failure::Refused(format!("the source at address {address}"))),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::abi::hermite6::yebisu::*;
+    use crate::abi::panicking::{At, Told};
+
+    use super::*;
+
+    #[test]
+    fn a_board_on_which_a_call_panicked_fails_until_it_is_opened_again() {
+        let mut sink = Predictor { pos: [1.0, 0.0, 0.0], vel: [0.0; 3], acc: [0.0; 3], mass: 0.0, id: 7.0, eps2: 0.0 };
+        let mut found = Force { acc: [0.0; 3], jrk: [0.0; 3], snp: [0.0; 3], phi: 0.0, nnb_id: 0, nnb_r2: 0.0 };
+        // SAFETY: the arrays have a row.
+        let mut force =
+            || unsafe { (kyoho_yebisu_calc_force_on_predictors(1, &raw mut sink, &raw mut found, 1), found.phi) };
+        let write = || {
+            let mut zero = [0.0; 3];
+            let zero = zero.as_mut_ptr();
+            // SAFETY: the arrays have a row.
+            unsafe { kyoho_yebisu_set_jp_2(0, zero, zero, zero, zero, zero, zero, 2.0, 0.0, 1, 0.0) }
+        };
+        let told = Told::default();
+        board().opened = Opened::with(INTERFACE, told.system(Order::Sixth, Precision::Double, Scope::Full));
+        assert_eq!((write(), force()), (0, (0, 2.0)));
+        told.panic_at(At::Wait);
+        assert!(force().1.is_nan());
+        told.panic_at(At::Nowhere);
+        let before = told.calls();
+        let (code, potential) = force();
+        assert!(write() != 0 && code != 0 && potential.is_nan());
+        assert_eq!((told.calls(), told.open()), (before, 1), "the device was left alone");
+        // SAFETY: the call has no pointers.
+        unsafe { assert_eq!((kyoho_yebisu_initialize(0), told.open()), (0, 0), "the device was given back") };
+        assert_eq!((write(), force()), (0, (0, 2.0)));
     }
 }

@@ -1,12 +1,11 @@
 //! Integrators: bodies that come, go, change and evolve.
 
-use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 use std::ptr;
 use std::time::{Duration, Instant};
 
 use crate::abi::arrays::{self, Input, Output};
-use crate::abi::boundary::{self, protect, required};
+use crate::abi::boundary::{self, required};
 use crate::abi::handles::Handles;
 use crate::abi::opening;
 use crate::data::{Error, Result, ResultCode, Scope, memory};
@@ -21,7 +20,7 @@ use super::structures::{
     kyoho_integration, kyoho_integrator_options, kyoho_options, read,
 };
 use super::system::kyoho_last_error;
-use super::{c_text, call, options};
+use super::{call, options};
 
 /// Bodies at one time, and the integrator that advances them: by a Hermite scheme of order 4, 6 or
 /// 8 with block time steps, or by a leapfrog with a shared step, of order 2. As with systems, a
@@ -31,23 +30,11 @@ use super::{c_text, call, options};
 #[allow(non_camel_case_types)]
 pub struct kyoho_integrator;
 
-/// The object behind a handle.
-struct Held {
-    cluster: Cluster,
-    last_error: CString,
-}
-
-static INTEGRATORS: Handles<Held> = Handles::new();
+static INTEGRATORS: Handles<Cluster> = Handles::new("the integrator");
 
 /// Runs an entry point on an integrator. The text of its error stays with it.
 fn call_on(integrator: *mut kyoho_integrator, body: impl FnOnce(&mut Cluster) -> Result<()>) -> ResultCode {
-    call(|| {
-        let outcome = INTEGRATORS.with(integrator.addr(), |held| {
-            let outcome = protect(|| body(&mut held.cluster));
-            outcome.inspect_err(|error| held.last_error = c_text(error))
-        });
-        outcome.map_err(of_integrator)?
-    })
+    call(|| INTEGRATORS.with(integrator.addr(), body).map_err(of_integrator))
 }
 
 /// Returns the error of a handle that is no integrator.
@@ -99,7 +86,7 @@ pub unsafe extern "C" fn kyoho_integrator_create(
         let mut system = opening::system("kyoho_integrator_create", &setup, &because)?;
         system.set_tree(tree)?;
         let cluster = Cluster::new(system, choices)?;
-        let handle = INTEGRATORS.insert(Held { cluster, last_error: CString::default() })?;
+        let handle = INTEGRATORS.insert(cluster)?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(integrator, ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -475,7 +462,7 @@ pub unsafe extern "C" fn kyoho_integrator_describe(
 /// systems.
 #[unsafe(no_mangle)]
 pub extern "C" fn kyoho_integrator_last_error(integrator: *mut kyoho_integrator) -> *const c_char {
-    INTEGRATORS.with(integrator.addr(), |held| held.last_error.as_ptr()).unwrap_or_else(|_| kyoho_last_error())
+    INTEGRATORS.last_error(integrator.addr()).unwrap_or_else(|_| kyoho_last_error())
 }
 
 /// Frees an integrator; its handle is none from then on. A call that is under way on it is waited
@@ -485,4 +472,44 @@ pub extern "C" fn kyoho_integrator_last_error(integrator: *mut kyoho_integrator)
 #[unsafe(no_mangle)]
 pub extern "C" fn kyoho_integrator_free(integrator: *mut kyoho_integrator) -> ResultCode {
     call(|| INTEGRATORS.remove(integrator.addr()).map(drop).map_err(of_integrator))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::abi::panicking::{At, Told};
+    use crate::data::{Order, Precision};
+
+    use super::*;
+
+    #[test]
+    fn an_integrator_on_which_a_call_panicked_can_only_be_freed() {
+        let told = Told::default();
+        let (_, system) = told.system(Order::Fourth, Precision::Double, Scope::Full);
+        let choices = Choices { softening: 0.1, ..Choices::default() };
+        let handle = INTEGRATORS.insert(Cluster::new(system, choices).unwrap()).unwrap();
+        let integrator: *mut kyoho_integrator = ptr::without_provenance_mut(handle);
+        let (identifiers, masses, positions) = ([3, 4], [1.0; 2], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+        let mut bodies: kyoho_bodies = empty();
+        (bodies.count, bodies.identifiers.data) = (2, identifiers.as_ptr());
+        (bodies.masses.data, bodies.positions.data) = (masses.as_ptr(), positions.as_ptr());
+        let mut evolution: kyoho_evolution = empty();
+        // SAFETY: the structures have arrays of as many rows as they say.
+        unsafe {
+            assert_eq!(kyoho_integrator_add_bodies(integrator, &raw const bodies), ResultCode::Ok);
+            told.panic_at(At::Wait);
+            let mut evolve = || kyoho_integrator_evolve(integrator, 0.1, ptr::null(), &raw mut evolution);
+            assert_eq!(evolve(), ResultCode::Internal);
+            told.panic_at(At::Nowhere);
+            for refused in [
+                evolve(),
+                kyoho_integrator_set_bodies(integrator, &raw const bodies),
+                kyoho_integrator_remove_bodies(integrator, 1, identifiers.as_ptr()),
+                kyoho_integrator_energies(integrator, ptr::null_mut(), ptr::null_mut()),
+            ] {
+                assert_eq!(refused, ResultCode::Poisoned);
+            }
+        }
+        assert_eq!((told.open(), kyoho_integrator_free(integrator), told.open()), (1, ResultCode::Ok, 0));
+        assert_eq!(kyoho_integrator_free(integrator), ResultCode::BadHandle);
+    }
 }

@@ -33,7 +33,7 @@ use crate::data::{Error, Result, ResultCode};
 use crate::engine::System;
 
 use self::system::kyoho_system;
-use super::boundary::protect;
+use super::boundary::{c_text, protect};
 use super::floating_point::in_the_usual_environment;
 use super::handles::Handles;
 
@@ -72,13 +72,7 @@ pub type kyoho_log_level = i32;
 #[allow(non_camel_case_types)]
 pub type kyoho_number_type = i32;
 
-/// The object behind a handle.
-struct Held {
-    system: System,
-    last_error: CString,
-}
-
-static SYSTEMS: Handles<Held> = Handles::new();
+static SYSTEMS: Handles<System> = Handles::new("the system");
 
 thread_local! {
     /// The text of the last failing call of this thread.
@@ -102,12 +96,7 @@ fn call(body: impl FnOnce() -> Result<()>) -> ResultCode {
 
 /// Runs an entry point on a system. The text of its error stays with the system.
 fn call_on(system: *mut kyoho_system, body: impl FnOnce(&mut System) -> Result<()>) -> ResultCode {
-    call(|| {
-        SYSTEMS.with(system.addr(), |held| {
-            let outcome = protect(|| body(&mut held.system));
-            outcome.inspect_err(|error| held.last_error = c_text(error))
-        })?
-    })
+    call(|| SYSTEMS.with(system.addr(), body))
 }
 
 fn remember(error: &Error) {
@@ -116,8 +105,72 @@ fn remember(error: &Error) {
     let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = c_text(error));
 }
 
-fn c_text(error: &Error) -> CString {
-    let mut bytes = error.to_string().into_bytes();
-    bytes.retain(|byte| *byte != 0);
-    CString::new(bytes).unwrap_or_default()
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+    use std::ptr;
+
+    use crate::abi::panicking::{At, Told};
+    use crate::data::{Order, Precision, Scope};
+
+    use super::block::{kyoho_system_force, kyoho_system_neighbours, kyoho_system_start, kyoho_system_wait};
+    use super::sources::{kyoho_system_predict, kyoho_system_set_sources, kyoho_system_set_time};
+    use super::structures::{empty, kyoho_forces, kyoho_sinks, kyoho_sources};
+    use super::system::{
+        kyoho_system_device_count, kyoho_system_free, kyoho_system_last_error, kyoho_system_move,
+        kyoho_system_set_crossover, kyoho_system_statistics,
+    };
+    use super::*;
+
+    #[test]
+    fn a_system_on_which_a_call_panicked_can_only_be_freed() {
+        for at in [At::Start, At::Wait, At::Neighbours] {
+            let told = Told::default();
+            let (_, made) = told.system(Order::Fourth, Precision::Double, Scope::Full);
+            let handle = SYSTEMS.insert(made).unwrap();
+            let system: *mut kyoho_system = ptr::without_provenance_mut(handle);
+            let (masses, positions, indices, radii2) = ([1.0; 2], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0, 1], [4.0; 2]);
+            let (mut sources, mut sinks): (kyoho_sources, kyoho_sinks) = (empty(), empty());
+            (sources.count, sources.masses.data, sources.positions.data) = (2, masses.as_ptr(), positions.as_ptr());
+            (sinks.count, sinks.indices.data, sinks.positions.data) = (2, indices.as_ptr(), positions.as_ptr());
+            (sinks.velocities.data, sinks.radii2.data) = (positions.as_ptr(), radii2.as_ptr());
+            let (forces, mut list, mut count): (kyoho_forces, _, _) = (empty(), [0; 2], 0);
+            // SAFETY: the structures have arrays of as many rows as they say.
+            unsafe {
+                assert_eq!(kyoho_system_set_sources(system, &raw const sources), ResultCode::Ok);
+                told.panic_at(at);
+                let forces = (&raw const sinks, &raw const forces);
+                let mut calls = || {
+                    let force = kyoho_system_force(system, 2, forces.0, forces.1);
+                    let list = (list.as_mut_ptr(), &raw mut count);
+                    if force == ResultCode::Ok { kyoho_system_neighbours(system, 0, 2, list.0, list.1) } else { force }
+                };
+                assert_eq!(calls(), ResultCode::Internal, "{at:?}");
+                let words = || CStr::from_ptr(kyoho_system_last_error(system)).to_str().unwrap();
+                assert!(words().contains("was told to panic"), "{}", words());
+                told.panic_at(At::Nowhere);
+                let before = told.calls();
+                for refused in [
+                    calls(),
+                    kyoho_system_start(system, 2, forces.0),
+                    kyoho_system_wait(system, forces.1),
+                    kyoho_system_neighbours(system, 0, 2, list.as_mut_ptr(), &raw mut count),
+                    kyoho_system_set_sources(system, &raw const sources),
+                    kyoho_system_set_time(system, 0.5),
+                    kyoho_system_predict(system, 0, 2, &empty()),
+                    kyoho_system_set_crossover(system, 0),
+                    kyoho_system_move(system, ptr::null()),
+                    kyoho_system_device_count(system, &raw mut count),
+                    kyoho_system_statistics(system, &mut empty()),
+                ] {
+                    assert_eq!(refused, ResultCode::Poisoned, "{at:?}");
+                    assert!(words().contains("an earlier call on the system; allowed: to free it"), "{}", words());
+                }
+                assert_eq!((told.calls(), told.open()), (before, 1), "the device was left alone");
+            }
+            assert_eq!(kyoho_system_free(system), ResultCode::Ok);
+            assert_eq!(told.open(), 0, "the device was given back");
+            assert_eq!(kyoho_system_free(system), ResultCode::BadHandle);
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Runs of pair interactions that go on while the caller does something else.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
 
-use crate::abi::boundary::protect;
 use crate::data::{Error, Result};
 use crate::hal;
 use crate::method::pairs::PairKernel;
@@ -15,16 +15,19 @@ pub struct Runner {
     away: Option<Away>,
 }
 
+/// What came of a run, or its panic.
+type Ended = thread::Result<Result<()>>;
+
 /// A thread with a pair interaction.
 struct Away {
-    thread: JoinHandle<(Box<PairKernel>, Result<()>)>,
+    thread: JoinHandle<(Box<PairKernel>, Ended)>,
     /// The process that has the thread.
     process: u32,
 }
 
 impl Away {
     /// Waits for the end of the run. A fork has no such thread to wait for.
-    fn end(self) -> Option<(Box<PairKernel>, Result<()>)> {
+    fn end(self) -> Option<(Box<PairKernel>, Ended)> {
         if self.process == process::id() { self.thread.join().ok() } else { None }
     }
 }
@@ -54,7 +57,7 @@ impl Runner {
         let of_thread = place.clone();
         let body = move || {
             let mut kernel = taken(&of_thread).expect("nobody else takes the kernel of a thread");
-            let outcome = protect(|| run(&mut kernel));
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut kernel)));
             (kernel, outcome)
         };
         let thread = Builder::new().name("kyoho-pair".into()).spawn(body);
@@ -66,13 +69,14 @@ impl Runner {
         Ok(())
     }
 
-    /// Waits for the end of a run that was begun, and returns what came of it.
+    /// Waits for the end of a run that was begun, and returns what came of it. A panic of the run is
+    /// one of this call.
     pub fn wait(&mut self) -> Result<()> {
         let wrong = |when| Error::CallOrder { call: "kyoho_pair_wait", when };
         let away = self.away.take().ok_or(wrong("without a run under way"))?;
         let (kernel, outcome) = away.end().ok_or(wrong("in a fork of the process that began the run"))?;
         self.kernel = Some(kernel);
-        outcome
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
 

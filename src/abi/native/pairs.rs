@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 use std::ptr;
 
-use crate::abi::boundary::{self, protect, required};
+use crate::abi::boundary::{self, required};
 use crate::abi::diagnostics;
 use crate::abi::handles::Handles;
 use crate::config::{DeviceChoice, Settings};
@@ -19,7 +19,7 @@ use crate::simd::blocks;
 use super::pair_runs::Runner;
 use super::structures::{self, bad_field, kyoho_cuda, kyoho_lists, kyoho_pair_options, kyoho_pair_variable};
 use super::system::kyoho_last_error;
-use super::{c_text, call, kyoho_backend, kyoho_number_type, options};
+use super::{call, kyoho_backend, kyoho_number_type, options};
 
 /// A pair interaction that was compiled from a text, with its arrays and results. As with systems,
 /// a pointer to it is a handle that the library looks up, and it points to nothing.
@@ -33,10 +33,9 @@ struct Held {
     runner: Runner,
     /// The names of the fields of sinks and of sources, of parameters and of results.
     names: [Vec<CString>; 4],
-    last_error: CString,
 }
 
-static PAIRS: Handles<Held> = Handles::new();
+static PAIRS: Handles<Held> = Handles::new("the pair interaction");
 
 /// Runs an entry point on a pair interaction. The text of its error stays with it.
 fn call_on(pair: *mut kyoho_pair, body: impl FnOnce(&mut PairKernel) -> Result<()>) -> ResultCode {
@@ -44,13 +43,7 @@ fn call_on(pair: *mut kyoho_pair, body: impl FnOnce(&mut PairKernel) -> Result<(
 }
 
 fn call_on_held(pair: *mut kyoho_pair, body: impl FnOnce(&mut Held) -> Result<()>) -> ResultCode {
-    call(|| {
-        let outcome = PAIRS.with(pair.addr(), |held| {
-            let outcome = protect(|| body(held));
-            outcome.inspect_err(|error| held.last_error = c_text(error))
-        });
-        outcome.map_err(of_pair)?
-    })
+    call(|| PAIRS.with(pair.addr(), body).map_err(of_pair))
 }
 
 /// Returns the error of a handle that is no pair interaction.
@@ -230,7 +223,7 @@ pub unsafe extern "C" fn kyoho_pair_compile(
         let options = Options { in_double_double, plain: false };
         let kernel = PairKernel::new(&text, options, &settings.pair_machine()?)?;
         let names = names_of(kernel.list())?;
-        let handle = PAIRS.insert(Held { runner: Runner::new(kernel)?, names, last_error: CString::default() })?;
+        let handle = PAIRS.insert(Held { runner: Runner::new(kernel)?, names })?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(pair, ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -602,7 +595,7 @@ pub unsafe extern "C" fn kyoho_pair_describe(
     number: i32,
     variable: *mut kyoho_pair_variable,
 ) -> ResultCode {
-    call_on_held(pair, |Held { runner, names, .. }| {
+    call_on_held(pair, |Held { runner, names }| {
         fn collected(all: impl Iterator<Item = (Type, usize)>) -> Result<Vec<(Type, usize)>> {
             memory::collected(all, "the variables of a pair interaction")
         }
@@ -638,7 +631,7 @@ pub unsafe extern "C" fn kyoho_pair_describe(
 /// systems.
 #[unsafe(no_mangle)]
 pub extern "C" fn kyoho_pair_last_error(pair: *mut kyoho_pair) -> *const c_char {
-    PAIRS.with(pair.addr(), |held| held.last_error.as_ptr()).unwrap_or_else(|_| kyoho_last_error())
+    PAIRS.last_error(pair.addr()).unwrap_or_else(|_| kyoho_last_error())
 }
 
 /// Frees a pair interaction; its handle is none from then on.

@@ -1,6 +1,6 @@
 //! Making, describing and freeing systems.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::os::raw::c_char;
 use std::ptr;
 
@@ -11,7 +11,7 @@ use crate::engine::Statistics;
 
 use super::interactions::interaction_of;
 use super::structures::{self, kyoho_interaction, kyoho_options, kyoho_statistics};
-use super::{Held, LAST_ERROR, SYSTEMS, call, call_on, kyoho_backend, options};
+use super::{LAST_ERROR, SYSTEMS, call, call_on, kyoho_backend, options};
 
 /// A system of sources and the devices that sum their forces. A pointer to it is a handle that the
 /// library looks up: it points to nothing, and one that was freed or never was a system is an
@@ -68,6 +68,7 @@ pub extern "C" fn kyoho_result_text(result: i32) -> *const c_char {
         Some(ResultCode::OutOfMemory) => c"memory could not be had",
         Some(ResultCode::DeviceFailed) => c"a device failed",
         Some(ResultCode::Internal) => c"a defect of kyoho",
+        Some(ResultCode::Poisoned) => c"a defect of kyoho ended an earlier call",
     };
     text.as_ptr()
 }
@@ -111,7 +112,7 @@ pub unsafe extern "C" fn kyoho_system_create(
         let tree = unsafe { options::tree(options) }?;
         let mut made = opening::system("kyoho_system_create", &setup, &because)?;
         made.set_tree(tree)?;
-        let handle = SYSTEMS.insert(Held { system: made, last_error: CString::default() })?;
+        let handle = SYSTEMS.insert(made)?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(system, ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -171,7 +172,13 @@ pub extern "C" fn kyoho_system_set_crossover(system: *mut kyoho_system, pairs: i
 /// Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
 #[unsafe(no_mangle)]
 pub extern "C" fn kyoho_system_free(system: *mut kyoho_system) -> ResultCode {
-    call(|| SYSTEMS.remove(system.addr()).map(|held| opening::closed("kyoho_system_free", &held.system)))
+    call(|| {
+        let (system, is_poisoned) = SYSTEMS.remove(system.addr())?;
+        if !is_poisoned {
+            opening::closed("kyoho_system_free", &system);
+        }
+        Ok(())
+    })
 }
 
 /// The text of the last failing call on a system, which says what was wrong: whose value, which
@@ -181,7 +188,7 @@ pub extern "C" fn kyoho_system_free(system: *mut kyoho_system) -> ResultCode {
 /// With NULL, or with a handle that is not a system, it is that of `kyoho_last_error`.
 #[unsafe(no_mangle)]
 pub extern "C" fn kyoho_system_last_error(system: *mut kyoho_system) -> *const c_char {
-    SYSTEMS.with(system.addr(), |held| held.last_error.as_ptr()).unwrap_or_else(|_| kyoho_last_error())
+    SYSTEMS.last_error(system.addr()).unwrap_or_else(|_| kyoho_last_error())
 }
 
 /// The text of the last failing call of the calling thread, whatever it was on. It is empty if no

@@ -1,7 +1,7 @@
 //! The one board of a process, which has a system for regular forces and one for potentials.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::abi::arrays::Input;
 use crate::abi::diagnostics::{Failure, Outcome};
@@ -70,7 +70,13 @@ static BOARD: Mutex<Board> = Mutex::new(Board::new());
 
 /// Locks the board of the process for one call.
 pub fn board() -> MutexGuard<'static, Board> {
-    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+    BOARD.lock().unwrap_or_else(|panicked| {
+        BOARD.clear_poison();
+        let mut board = panicked.into_inner();
+        board.regular.poison();
+        board.potentials.poison();
+        board
+    })
 }
 
 impl Board {
@@ -80,7 +86,7 @@ impl Board {
 
     /// Opens the system for regular forces if it is not open yet.
     pub fn open(&mut self, function: &'static str) -> Outcome<()> {
-        if self.regular.is_in_forked_child() {
+        if self.regular.is_in_forked_child() || self.regular.is_poisoned() {
             *self = Board::new();
         }
         self.regular.open(function, None)
@@ -107,6 +113,7 @@ impl Board {
         for address in 0..bodies.count() {
             system.set_source(address, &bodies.source(address))?;
         }
+        system.keep_sources_below(bodies.count())?;
         self.sent = Sent::All(bodies.count());
         Ok(())
     }
@@ -167,6 +174,7 @@ impl Board {
         for address in 0..bodies.count() {
             system.set_source(address, &bodies.source(address))?;
         }
+        system.keep_sources_below(bodies.count())?;
         let sink = |number| {
             let position = bodies.positions.get(sinks.start + number);
             Sink { index: 0, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: padded([position]) }
@@ -176,5 +184,76 @@ impl Board {
             (0..forces.len()).for_each(|number| take(first + number, forces.potential(number)));
         })?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::abi::nbody6::gpu2::*;
+    use crate::abi::panicking::{At, Told};
+
+    use super::*;
+
+    fn potential(board: &mut Board, masses: &[f64], positions: &[[f64; 3]]) -> f64 {
+        // SAFETY: the arrays have as many rows.
+        let (masses, positions) = unsafe {
+            let positions = Input::new("x", positions.as_ptr(), positions.len()).unwrap();
+            (Input::new("m", masses.as_ptr(), masses.len()).unwrap(), positions)
+        };
+        let mut found = f64::NAN;
+        let bodies = Bodies { masses, positions, velocities: None };
+        board.potentials(&bodies, 0..1, |_, potential| found = potential).unwrap();
+        found
+    }
+
+    #[test]
+    fn bodies_of_an_earlier_call_have_no_part_in_a_later_one() {
+        let (masses, positions) = ([1e-30, 3e-30], [[0.0, 1e-25, 0.0], [3e-25, 0.0, 7e-26]]);
+        let mut far = Board::new();
+        assert!(potential(&mut far, &[1e38; 40], &[[1e25, 0.0, 3e24]; 40]) <= 0.0);
+        let found = potential(&mut far, &masses, &positions);
+        assert_eq!(found, potential(&mut Board::new(), &masses, &positions));
+    }
+
+    #[test]
+    fn a_board_on_which_a_call_panicked_fails_until_it_is_opened_again() {
+        let (mut count, mut m, mut x, mut v) = (1, [2.0], [[0.0; 3]], [[0.0; 3]]);
+        // SAFETY: the arrays have a row.
+        let mut send =
+            || unsafe { kyoho_nbody6_gpunb_send_(&raw mut count, m.as_mut_ptr(), x.as_mut_ptr(), v.as_mut_ptr()) };
+        let force = || {
+            let (mut ni, mut zero, mut far, mut step) = (1, [[0.0; 3]], [[1.0, 0.0, 0.0]], [0.1]);
+            let (mut acc, mut jerk, mut pot, mut list) = ([[0.0; 3]], [[0.0; 3]], [0.0], [0; 4]);
+            let (mut row, mut most, mut h2) = (4, 3, [1e-9]);
+            // SAFETY: the arrays have a row.
+            let code = unsafe {
+                kyoho_nbody6_gpunb_regf_(
+                    &raw mut ni,
+                    h2.as_mut_ptr(),
+                    step.as_mut_ptr(),
+                    far.as_mut_ptr(),
+                    zero.as_mut_ptr(),
+                    acc.as_mut_ptr(),
+                    jerk.as_mut_ptr(),
+                    pot.as_mut_ptr(),
+                    &raw mut row,
+                    &raw mut most,
+                    list.as_mut_ptr(),
+                )
+            };
+            (code, pot[0])
+        };
+        let told = Told::default();
+        board().regular = Opened::with(REGULAR, told.system(Order::Fourth, Precision::Double, Scope::Regular));
+        assert_eq!((send(), force()), (0, (0, 2.0)));
+        told.panic_at(At::Wait);
+        assert_ne!(force().0, 0);
+        told.panic_at(At::Nowhere);
+        let before = told.calls();
+        assert_ne!((send(), force().0), (0, 0));
+        assert_eq!((told.calls(), told.open()), (before, 1), "the device was left alone");
+        // SAFETY: the pointer is to a number.
+        unsafe { assert_eq!((kyoho_nbody6_gpunb_open_(&mut 10), told.open()), (0, 0)) };
+        assert_eq!((send(), force()), (0, (0, 2.0)));
     }
 }

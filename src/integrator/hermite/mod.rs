@@ -115,7 +115,8 @@ impl Hermite {
     /// Writes every body as a source at the start of the interval.
     fn send_all(&mut self) -> Result<()> {
         let bodies = &self.bodies;
-        write(&mut self.system, (&self.plan, 0.0), bodies.len(), |number| (number, &bodies[number]))
+        write(&mut self.system, (&self.plan, 0.0), bodies.len(), |number| (number, &bodies[number]))?;
+        self.system.keep_sources_below(bodies.len())
     }
 
     /// Advances the bodies that are due next, and returns the fraction of the interval that is

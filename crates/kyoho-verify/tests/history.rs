@@ -1,0 +1,630 @@
+//! Results do not depend on what was called before: after any sequence of calls, forces, neighbours
+//! and predictions have the bits of a fresh system that was given the same sources at once.
+//!
+//! `PROPTEST_CASES` sets the number of sequences, for long runs.
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+mod fakes;
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use common::pocl::by_opencl;
+use fakes::Fakes;
+use proptest::prelude::*;
+
+use kyoho::data::{
+    Forces, MAX_COEFFICIENTS, NeighbourCriterion, Order, Partition, Precision, Result, Sink, Source, TreeAccuracy,
+};
+use kyoho::hal::Backend;
+use kyoho::law::double_double::{Double, DoubleDouble};
+use kyoho::method::{Machine, ThisMachine};
+use kyoho::simd::Level;
+use kyoho::{QuadSink, QuadSource, Setup, System};
+use kyoho_verify::models::{Random, sink_at};
+use kyoho_verify::{PlainBatch, PlainLists, Selection, Target, targets};
+
+/// A change of what the next block sees.
+#[derive(Debug, Clone)]
+enum Change {
+    /// Writes the source at an address.
+    One { address: usize, seed: u64 },
+    /// Writes several sources, at addresses with a step between them, together or one by one.
+    Some { first: usize, step: usize, count: usize, together: bool, seed: u64 },
+    /// Writes the sources at the addresses from 0 on.
+    All { count: usize, seed: u64 },
+    /// Sets the time in ticks.
+    Time(i32),
+    /// Takes sources as they were written, until the next time.
+    Unpredicted,
+}
+
+/// What is begun.
+#[derive(Debug, Clone)]
+enum Begun {
+    /// The forces on sinks.
+    Block { nj: usize, skip_own_index: bool, ni: usize, seed: u64 },
+    /// The forces of sources on one another.
+    All { nj: usize, softening2: f64 },
+    /// The forces on groups of as many sinks with lists as long as this.
+    Groups { form: Form, sizes: Vec<(usize, usize)>, skip_own_index: bool, seed: u64 },
+    /// The forces in systems of as many bodies.
+    Batch { sizes: Vec<usize>, seed: u64 },
+}
+
+/// The form of interaction lists.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Ranges,
+    Addresses,
+    Own,
+}
+
+/// How a block ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    Wait,
+    Abandon,
+    Forget,
+}
+
+#[derive(Debug, Clone)]
+enum Call {
+    Change(Change),
+    /// Begins a block, makes changes while it is under way, and ends it.
+    Forces {
+        begun: Begun,
+        changes: Vec<Change>,
+        end: End,
+    },
+    /// Asks for the neighbours of a sink of the last block.
+    Neighbours(usize),
+    /// Asks for the sources within the radii of sinks.
+    Find {
+        nj: usize,
+        ni: usize,
+        skip_own_index: bool,
+        seed: u64,
+    },
+    /// Reads sources from an address on, as they were written and predicted.
+    Read(usize),
+    /// Sums by a tree of this accuracy, or directly.
+    Tree(Option<f64>),
+    /// Moves the system to as many devices.
+    Move(usize),
+    /// Begins blocks that are refused.
+    Wrong(u64),
+}
+
+/// The powers of ten of the sizes of sources and sinks, which are far apart.
+const POWERS: [i32; 4] = [0, 0, -12, 10];
+
+/// The length of a tick.
+const TICK: f64 = 1.0 / 16.0;
+
+/// Draws the sources of one call, mostly of one size.
+fn sources(seed: u64, count: usize) -> Vec<Source> {
+    let mut random = Random::new(seed);
+    let (length, mass) = (POWERS[random.below(4)], [0, 0, -10, 20][random.below(4)]);
+    let source = |_| {
+        let odd = random.below(40) == 0;
+        let length = 10f64.powi(if odd { POWERS[random.below(4)] } else { length });
+        let mut coefficients = [[0.0; 3]; MAX_COEFFICIENTS];
+        for coefficient in coefficients.iter_mut().take(1 + random.below(MAX_COEFFICIENTS)) {
+            *coefficient = random.direction().map(|component| component * length);
+        }
+        let index = random.below(60) as i32;
+        Source { index, mass: random.unit() * 10f64.powi(mass), time: random.below(8) as f64 * TICK, coefficients }
+    };
+    (0..count).map(source).collect()
+}
+
+/// Returns a number of which the low limb is not zero.
+fn in_limbs(high: f64) -> DoubleDouble {
+    Double { high, low: high * 1.7e-17 }
+}
+
+fn quad_source(source: &Source) -> QuadSource {
+    QuadSource {
+        index: source.index,
+        mass: in_limbs(source.mass),
+        time: Double::from_limb(source.time),
+        derivatives: source.coefficients.map(|vector| vector.map(in_limbs)),
+    }
+}
+
+/// Draws sinks of one size, with one softening if a tree needs that.
+fn sinks(seed: u64, count: usize, is_uniform: bool) -> Vec<Sink> {
+    let mut random = Random::new(seed);
+    let length = 10f64.powi(POWERS[random.below(4)]);
+    let softening2 = [0.0, length * length][random.below(2)];
+    let sink = |_| Sink {
+        index: random.below(60) as i32,
+        softening2: if is_uniform { softening2 } else { [0.0, 1.0, length * length][random.below(3)] },
+        radius2: [0.0, 1.0, length * length][random.below(3)],
+        step: [0.0, 0.25][random.below(2)],
+        derivatives: std::array::from_fn(|_| random.direction().map(|component| component * length)),
+    };
+    (0..count).map(sink).collect()
+}
+
+fn quad_sink(sink: &Sink) -> QuadSink {
+    QuadSink {
+        index: sink.index,
+        softening2: in_limbs(sink.softening2),
+        radius2: in_limbs(sink.radius2),
+        derivatives: sink.derivatives.map(|vector| vector.map(in_limbs)),
+    }
+}
+
+fn address() -> impl Strategy<Value = usize> {
+    prop_oneof![4 => 0..20usize, 2 => 0..600usize, 1 => 0..9000usize]
+}
+
+/// Draws how many sources a call writes: some are enough for records by several threads or for a
+/// device that reads them as they are, few for those that replace the host's copy.
+fn written() -> impl Strategy<Value = usize> {
+    prop_oneof![30 => 0..20usize, 20 => 0..600usize, 6 => 4096..5000usize, 1 => 65_536..66_000usize]
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        4 => (address(), any::<u64>()).prop_map(|(address, seed)| Change::One { address, seed }),
+        3 => (address(), 1..5usize, 0..700usize, any::<bool>(), any::<u64>()).prop_map(
+            |(first, step, count, together, seed)| Change::Some { first, step, count, together, seed }
+        ),
+        4 => (written(), any::<u64>()).prop_map(|(count, seed)| Change::All { count, seed }),
+        2 => (-16..32i32).prop_map(Change::Time),
+        1 => Just(Change::Unpredicted),
+    ]
+}
+
+fn begun() -> impl Strategy<Value = Begun> {
+    let form = prop::sample::select(vec![Form::Ranges, Form::Addresses, Form::Own]);
+    let ni = prop_oneof![8 => 0..4usize, 8 => 0..40usize, 1 => 8192..8300usize];
+    prop_oneof![
+        4 => (prop_oneof![address(), Just(70_000usize)], any::<bool>(), ni, any::<u64>()).prop_map(
+            |(nj, skip_own_index, ni, seed)| Begun::Block { nj, skip_own_index, ni, seed }
+        ),
+        1 => (0..700usize, prop::sample::select(vec![0.0, 1.0]))
+            .prop_map(|(nj, softening2)| Begun::All { nj, softening2 }),
+        4 => (form, prop::collection::vec((0..9usize, 0..100usize), 0..6), any::<bool>(), any::<u64>()).prop_map(
+            |(form, sizes, skip_own_index, seed)| Begun::Groups { form, sizes, skip_own_index, seed }
+        ),
+        1 => (prop::collection::vec(0..9usize, 0..6), any::<u64>())
+            .prop_map(|(sizes, seed)| Begun::Batch { sizes, seed }),
+    ]
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let end = prop_oneof![8 => Just(End::Wait), 1 => Just(End::Abandon), 1 => Just(End::Forget)];
+    prop_oneof![
+        6 => change().prop_map(Call::Change),
+        8 => (begun(), prop::collection::vec(change(), 0..3), end)
+            .prop_map(|(begun, changes, end)| Call::Forces { begun, changes, end }),
+        3 => (0..40usize).prop_map(Call::Neighbours),
+        1 => (address(), 0..20usize, any::<bool>(), any::<u64>())
+            .prop_map(|(nj, ni, skip_own_index, seed)| Call::Find { nj, ni, skip_own_index, seed }),
+        1 => address().prop_map(Call::Read),
+        1 => prop::sample::select(vec![None, Some(1e-3)]).prop_map(Call::Tree),
+        1 => (1..=DEVICES).prop_map(Call::Move),
+        1 => any::<u64>().prop_map(Call::Wrong),
+    ]
+}
+
+/// The most devices.
+const DEVICES: usize = 3;
+
+/// Draws any order, precision and scope on a backend, at the best instruction set.
+fn target(backend: Backend, with_limbs: bool) -> impl Strategy<Value = Target> {
+    let selection = Selection { backend: Some(backend), ..Selection::default() };
+    let is_wanted = |setup: &Setup| {
+        setup.threads == 1
+            && setup.devices.len() == 1
+            && (backend != Backend::Cpu || setup.level == Level::best())
+            && (with_limbs || setup.precision != Precision::Quad)
+    };
+    let all: Vec<Target> = targets(&selection).into_iter().filter(|target| is_wanted(&target.setup)).collect();
+    let partition = prop::option::weighted(0.5, prop::sample::select(Partition::among(DEVICES).collect::<Vec<_>>()));
+    (prop::sample::select(all), 1..3usize, 1..=DEVICES, partition).prop_map(|(target, threads, devices, partition)| {
+        let target = target.with(threads, &vec![0; devices]);
+        Target { setup: Setup { partition, ..target.setup } }
+    })
+}
+
+/// What a source was written as.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::large_enum_variant, reason = "a test has few")]
+enum Written {
+    Plain(Source),
+    InLimbs(QuadSource),
+}
+
+/// The bits that a call gave, or the words of its error.
+type Outcome = std::result::Result<Vec<Vec<u64>>, String>;
+
+fn outcome<T>(result: Result<T>, bits: impl FnOnce(T) -> Vec<Vec<u64>>) -> Outcome {
+    result.map(bits).map_err(|error| error.to_string())
+}
+
+fn bits(forces: Forces) -> Vec<Vec<u64>> {
+    let numbers = |sink: usize| {
+        let force = forces.quad(sink);
+        let sums = [force.potential].into_iter().chain(force.derivatives.into_iter().flatten());
+        let nearest = force.nearest.map(|(distance2, index)| [distance2.high.to_bits(), index as u64]);
+        sums.flat_map(|sum| [sum.high.to_bits(), sum.low.to_bits()]).chain(nearest.into_iter().flatten()).collect()
+    };
+    (0..forces.len()).map(numbers).collect()
+}
+
+/// A system, and what a fresh one is to be given.
+struct Play<'a> {
+    machine: &'a dyn Fn() -> Box<dyn Machine>,
+    setup: Setup,
+    system: System,
+    written: BTreeMap<usize, Written>,
+    time: Option<i32>,
+    tree: Option<f64>,
+    /// The neighbours of the last block that a fresh system finds, if it was waited for.
+    neighbours: Option<Vec<Vec<i32>>>,
+    found: Vec<String>,
+}
+
+/// Sets the time or none, and what is asked of trees.
+fn prepare(system: &mut System, time: Option<i32>, tree: Option<f64>) -> Result<()> {
+    match time {
+        Some(ticks) => system.set_time(f64::from(ticks) * TICK)?,
+        None => system.set_unpredicted(),
+    }
+    system.set_tree_crossover(Some(0));
+    system.set_tree(tree.map(TreeAccuracy::Error))
+}
+
+/// Begins a block on a system that has sources below this address.
+fn begin(system: &mut System, begun: &Begun, end: usize) -> Result<()> {
+    let in_limbs = system.interaction().has_low_limbs();
+    match begun {
+        Begun::Block { nj, skip_own_index, ni, seed } => {
+            let sinks = sinks(*seed, *ni, system.tree().is_some());
+            if in_limbs && seed % 2 == 0 {
+                return system.start_quad(*nj, *skip_own_index, sinks.iter().map(quad_sink));
+            }
+            let criterion = if seed % 3 == 0 { NeighbourCriterion::Plain } else { NeighbourCriterion::ByMass };
+            system.set_neighbour_criterion(criterion);
+            system.start_from_fn(*nj, *skip_own_index, sinks.len(), |number| sinks[number])
+        }
+        Begun::All { nj, softening2 } => system.start_all((*nj).min(end), *softening2),
+        Begun::Groups { form, sizes, skip_own_index, seed } => {
+            let mut random = Random::new(*seed);
+            let sizes = sizes.iter().copied();
+            let lists = match form {
+                Form::Ranges => {
+                    let mut range = |length: usize| {
+                        let first = random.below(end);
+                        first..end.min(first + length)
+                    };
+                    PlainLists::of_ranges(&sizes.map(|(ni, length)| (ni, range(length))).collect::<Vec<_>>())
+                }
+                Form::Addresses => {
+                    let mut list =
+                        |length: usize| (0..length.min(2 * end)).map(|_| random.below(end)).collect::<Vec<_>>();
+                    PlainLists::of_addresses(&sizes.map(|(ni, length)| (ni, list(length))).collect::<Vec<_>>())
+                }
+                Form::Own => {
+                    let mut list = |length: usize| sources(random.bits(), length);
+                    PlainLists::of_sources(&sizes.map(|(ni, length)| (ni, list(length))).collect::<Vec<_>>())
+                }
+            };
+            lists.start(system, *skip_own_index, &sinks(*seed, lists.sinks(), false))
+        }
+        Begun::Batch { sizes, seed } => {
+            let mut random = Random::new(*seed);
+            let systems: Vec<_> = sizes.iter().map(|count| sources(random.bits(), *count)).collect();
+            PlainBatch::of(&systems, 0.25).start(system)
+        }
+    }
+}
+
+impl<'a> Play<'a> {
+    fn new(machine: &'a dyn Fn() -> Box<dyn Machine>, target: &Target) -> Result<Play<'a>> {
+        let mut system = System::on(machine(), &target.setup)?;
+        prepare(&mut system, Some(0), None)?;
+        let (written, neighbours, found) = (BTreeMap::new(), None, Vec::new());
+        let setup = target.setup.clone();
+        Ok(Play { machine, setup, system, written, time: Some(0), tree: None, neighbours, found })
+    }
+
+    fn in_limbs(&self) -> bool {
+        self.setup.precision == Precision::Quad
+    }
+
+    /// Makes a system on one device that is given all sources at once.
+    fn fresh(&self) -> Result<System> {
+        let devices = self.setup.devices[..1].to_vec();
+        let mut system =
+            System::on((self.machine)(), &Setup { devices, threads: 1, partition: None, ..self.setup.clone() })?;
+        let is_packed = self.written.keys().copied().eq(0..self.written.len());
+        let all: Vec<Source> = self
+            .written
+            .values()
+            .map(|written| match written {
+                Written::Plain(source) => *source,
+                Written::InLimbs(_) => Source::default(),
+            })
+            .collect();
+        if is_packed && !self.in_limbs() {
+            system.set_sources(all.len(), |address| all[address])?;
+        } else {
+            for (address, written) in &self.written {
+                match written {
+                    Written::Plain(source) => system.set_source(*address, source)?,
+                    Written::InLimbs(source) => system.set_quad_source(*address, source)?,
+                }
+            }
+        }
+        prepare(&mut system, self.time, self.tree)?;
+        Ok(system)
+    }
+
+    fn change(&mut self, change: &Change) -> Result<()> {
+        let (places, written, seed) = match *change {
+            Change::One { address, seed } => (vec![address], sources(seed, 1), seed),
+            Change::Some { first, step, count, seed, .. } => {
+                ((0..count).map(|place| first + step * place).collect(), sources(seed, count), seed)
+            }
+            Change::All { count, seed } => ((0..count).collect(), sources(seed, count), seed),
+            Change::Time(ticks) => {
+                self.time = Some(ticks);
+                return self.system.set_time(f64::from(ticks) * TICK);
+            }
+            Change::Unpredicted => {
+                self.time = None;
+                self.system.set_unpredicted();
+                return Ok(());
+            }
+        };
+        if self.in_limbs() && seed % 2 == 0 {
+            for (address, source) in places.iter().zip(&written) {
+                let source = quad_source(source);
+                self.system.set_quad_source(*address, &source)?;
+                self.written.insert(*address, Written::InLimbs(source));
+            }
+            return Ok(());
+        }
+        let is_written = match change {
+            Change::All { count, .. } => self.system.set_sources(*count, |address| written[address]).map(|()| true)?,
+            Change::Some { count, together: true, .. } => {
+                self.system.record_sources(*count, |place| places[place], |place| written[place])?
+            }
+            _ => false,
+        };
+        for (address, source) in places.iter().zip(&written) {
+            if !is_written {
+                self.system.set_source(*address, source)?;
+            }
+            self.written.insert(*address, Written::Plain(*source));
+        }
+        Ok(())
+    }
+
+    fn end(&self) -> usize {
+        self.written.last_key_value().map_or(0, |(address, _)| address + 1)
+    }
+
+    fn compare(&mut self, found: Outcome, expected: Outcome, what: &dyn std::fmt::Debug) {
+        if found == expected {
+            return;
+        }
+        let describe = |outcome: &Outcome| match outcome {
+            Err(error) => error.clone(),
+            Ok(rows) => format!("{} rows", rows.len()),
+        };
+        let other = match (&found, &expected) {
+            (Ok(found), Ok(expected)) => found.iter().zip(expected).position(|(found, expected)| found != expected),
+            _ => None,
+        };
+        let values = |outcome: &Outcome| {
+            let row = outcome.as_ref().ok().zip(other).and_then(|(rows, row)| rows.get(row));
+            row.map(|row| row.iter().map(|bits| f64::from_bits(*bits)).collect::<Vec<_>>())
+        };
+        self.found.push(format!(
+            "{what:?}: {}, a fresh system {}; the first other row is {other:?}: {:?}, {:?}",
+            describe(&found),
+            describe(&expected),
+            values(&found),
+            values(&expected),
+        ));
+    }
+
+    fn forces(&mut self, begun: &Begun, changes: &[Change], end: End) -> Result<()> {
+        let mut fresh = self.fresh()?;
+        let addresses = self.end();
+        let expected = begin(&mut fresh, begun, addresses).and_then(|()| fresh.wait().map(bits));
+        let started = begin(&mut self.system, begun, addresses);
+        if started.is_ok() {
+            self.neighbours = None;
+            changes.iter().try_for_each(|change| self.change(change))?;
+        }
+        match end {
+            End::Abandon => self.system.abandon(),
+            End::Forget => self.system.forget_block(),
+            End::Wait => {
+                let found = started.and_then(|()| self.system.wait().map(bits));
+                if found.is_ok() && matches!(begun, Begun::Block { .. } | Begun::All { .. }) {
+                    let count = expected.as_ref().map_or(0, Vec::len);
+                    let lists = (0..count).map(|sink| fresh.neighbours(sink).map(<[i32]>::to_vec));
+                    self.neighbours = lists.collect::<Result<_>>().ok();
+                }
+                self.compare(outcome(found, |bits| bits), outcome(expected, |bits| bits), begun);
+            }
+        }
+        if end != End::Wait {
+            self.neighbours = None;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call) -> Result<()> {
+        match call {
+            Call::Change(change) => self.change(change)?,
+            Call::Forces { begun, changes, end } => self.forces(begun, changes, *end)?,
+            Call::Neighbours(sink) => {
+                let Some(lists) = &self.neighbours else { return Ok(()) };
+                let Some(expected) = lists.get(*sink).cloned() else { return Ok(()) };
+                let found = self.system.neighbours(*sink).map(<[i32]>::to_vec);
+                if found != Ok(expected.clone()) {
+                    self.found.push(format!("neighbours of {sink}: {found:?}, of a fresh system {expected:?}"));
+                }
+            }
+            Call::Find { nj, ni, skip_own_index, seed } => {
+                let sinks = sinks(*seed, *ni, false);
+                let find = |system: &mut System| {
+                    let table = system.find_neighbours(*nj, *skip_own_index, sinks.iter().copied());
+                    table.map(|table| (0..sinks.len()).map(|sink| table.of(sink).to_vec()).collect::<Vec<_>>())
+                };
+                let (found, expected) = (find(&mut self.system), find(&mut self.fresh()?));
+                if found != expected {
+                    self.found.push(format!("{call:?}: {found:?}, of a fresh system {expected:?}"));
+                }
+            }
+            Call::Read(first) => {
+                let read = |system: &mut System| -> Result<_> {
+                    Ok((system.sources(*first..first + 20)?, system.predicted(*first..first + 20)?))
+                };
+                let (found, expected) = (read(&mut self.system)?, read(&mut self.fresh()?)?);
+                if found != expected {
+                    self.found.push(format!("{call:?}: {found:?}, of a fresh system {expected:?}"));
+                }
+            }
+            Call::Tree(accuracy) => {
+                if self.setup.order == Order::Second && !self.in_limbs() {
+                    self.tree = *accuracy;
+                    prepare(&mut self.system, self.time, self.tree)?;
+                }
+            }
+            Call::Move(count) => {
+                let first = self.setup.devices[0];
+                self.system.move_to(&Setup { devices: vec![first; *count], ..self.setup.clone() })?;
+                self.neighbours = None;
+            }
+            Call::Wrong(seed) => self.wrong(*seed),
+        }
+        Ok(())
+    }
+
+    /// Begins blocks that are refused, which change nothing.
+    fn wrong(&mut self, seed: u64) {
+        let mut wrong = sinks(seed, 20, true);
+        wrong[13].softening2 = -1.0;
+        let mut sources = sources(seed, 5);
+        sources[3].mass = f64::NAN;
+        let refused = match seed % 4 {
+            0 => self.system.start(100, true, wrong).is_err(),
+            1 => PlainLists::of_addresses(&[(20, vec![self.end()])])
+                .start(&mut self.system, true, &sinks(seed, 20, true))
+                .is_err(),
+            2 => {
+                PlainLists::of_sources(&[(20, sources)]).start(&mut self.system, true, &sinks(seed, 20, true)).is_err()
+            }
+            _ => self.system.set_sources(5, |address| sources[address]).is_err(),
+        };
+        if !refused {
+            self.found.push(format!("wrong call {} was not refused", seed % 4));
+        }
+    }
+}
+
+/// Makes the calls, and returns the results that are not those of a fresh system.
+fn play(machine: &dyn Fn() -> Box<dyn Machine>, target: &Target, calls: &[Call]) -> Vec<String> {
+    let mut play = Play::new(machine, target).expect("a system");
+    for call in calls {
+        play.call(call).unwrap_or_else(|error| panic!("{call:?}: {error}"));
+    }
+    play.found
+}
+
+/// Returns the configuration of tests with this many sequences.
+fn sequences(cases: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let cases = asked.unwrap_or(cases);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 4000, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(sequences(60))]
+
+    #[test]
+    fn on_the_cpu(
+        target in target(Backend::Cpu, true),
+        calls in prop::collection::vec(call(), 1..20),
+    ) {
+        let found = play(&|| Box::new(ThisMachine), &target, &calls);
+        prop_assert!(found.is_empty(), "{target}: {found:#?}");
+    }
+
+    #[test]
+    fn on_devices_with_a_copy_of_the_sources(
+        target in target(Backend::Cpu, false),
+        records in 1..5000usize,
+        crossover in prop_oneof![Just(0), Just(20_000u64)],
+        calls in prop::collection::vec(call(), 1..20),
+    ) {
+        let setup = Setup { backend: Backend::Cuda, crossover: Some(crossover), ..target.setup };
+        let target = Target { setup };
+        let fakes = Fakes::new(records).with_devices(DEVICES);
+        let found = play(&|| fakes.machine(), &target, &calls);
+        prop_assert!(found.is_empty(), "{target}: {found:#?}");
+    }
+}
+
+#[test]
+fn sources_written_while_a_block_is_under_way_have_a_part_in_the_units_of_the_next_lists() {
+    for (order, precision) in [(Order::Fourth, Precision::Mixed), (Order::Second, Precision::Single)] {
+        let wanted = Selection { backend: Some(Backend::Cpu), order: Some(order), ..Selection::default() };
+        let wanted = Selection { precision: Some(precision), level: Some(Level::best()), ..wanted };
+        let setup = targets(&wanted).remove(0).setup;
+        let sources = |size: f64, mass: f64| {
+            let mut all = [Source { mass, ..Source::default() }; 4];
+            let places = [[size, 0.0, 0.0], [0.0, size, 0.0], [0.0, 0.0, -size], [size, size, size]];
+            all.iter_mut().zip(places).for_each(|(source, place)| source.coefficients[0] = place);
+            all
+        };
+        let sinks = [sink_at(-1, [0.0; 3], 0.0)];
+        let lists = PlainLists::of_ranges(&[(1, 0..4)]);
+        let forces = |system: &mut System| {
+            lists.start(system, false, &sinks).unwrap();
+            outcome(system.wait(), bits)
+        };
+        for (size, mass) in [(1e10, 1e-10), (1e-12, 1e20)] {
+            let (before, after) = (sources(1.0, 1.0), sources(size, mass));
+            let mut fresh = System::new(&setup).unwrap();
+            fresh.set_sources(4, |address| after[address]).unwrap();
+            let mut system = System::new(&setup).unwrap();
+            system.set_sources(4, |address| before[address]).unwrap();
+            system.start(4, false, sinks).unwrap();
+            system.set_sources(4, |address| after[address]).unwrap();
+            system.wait().unwrap();
+            assert_eq!(forces(&mut system), forces(&mut fresh), "{order:?}, {precision:?}, size {size:e}");
+        }
+    }
+}
+
+/// The same by OpenCL, in a process that sees PoCL, whose device is named several times.
+#[test]
+fn by_opencl_on_pocl() {
+    const INSIDE: &str = "KYOHO_TEST_INSIDE";
+    if std::env::var_os(INSIDE).is_none() {
+        let mut command = by_opencl(Command::new(std::env::current_exe().unwrap()), &[(INSIDE, "1")]);
+        common::succeed(command.args(["by_opencl_on_pocl", "--exact", "--nocapture", "--test-threads=1"]));
+        return;
+    }
+    let calls = prop::collection::vec(call(), 1..20);
+    let mut runner = proptest::test_runner::TestRunner::new(sequences(12));
+    let outcome = runner.run(&(target(Backend::OpenCl, false), calls), |(target, calls)| {
+        let found = play(&|| Box::new(ThisMachine), &target, &calls);
+        prop_assert!(found.is_empty(), "{target}: {found:#?}");
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+}
