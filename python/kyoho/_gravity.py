@@ -242,7 +242,7 @@ def tree_error(
     those of :func:`gravity`, in memory of the host; ``accuracy`` or ``theta`` is needed.
 
     >>> import kyoho
-    >>> kyoho.tree_error([[0, 0, 0], [2, 0, 0]], [1.0, 1.0], accuracy=1e-3, samples=2)
+    >>> kyoho.tree_error([[0, 0, 0], [2, 0, 0]], [1.0, 1.0], accuracy=1e-3, precision="double")
     TreeErrors(median=0.0, percentile_90=0.0, percentile_99=0.0, worst=0.0)
     """
     if accuracy is None and theta is None:
