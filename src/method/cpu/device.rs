@@ -58,7 +58,8 @@ struct TreeForces {
 impl<E: Number> CpuDevice<E> {
     /// Makes a device that runs a kernel on some threads, and in trees the other one, if there is one.
     pub fn new(
-        (kernel, kernel_of_trees): (Box<dyn Kernel<E>>, Option<Box<dyn Kernel<E>>>),
+        kernel: Box<dyn Kernel<E>>,
+        kernel_of_trees: Option<Box<dyn Kernel<E>>>,
         threads: Arc<Threads>,
         options: DeviceOptions,
     ) -> CpuDevice<E> {
@@ -206,7 +207,7 @@ mod tests {
         let kernel = kernel::kernel_64(level, &interaction).unwrap();
         let options =
             DeviceOptions { interaction, threads, level, shape: None, companions: CompanionDevices::default() };
-        CpuDevice::new((kernel, None), Arc::new(Threads::new(threads)), options)
+        CpuDevice::new(kernel, None, Arc::new(Threads::new(threads)), options)
     }
 
     #[test]

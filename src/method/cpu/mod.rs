@@ -40,5 +40,5 @@ fn device<E: Number>(
     options: DeviceOptions,
 ) -> Result<Box<dyn Device>> {
     let threads = Arc::new(Threads::new(options.threads));
-    Ok(hal::boxed(device::CpuDevice::new((kernel, of_trees), threads, options), "a device")?)
+    Ok(hal::boxed(device::CpuDevice::new(kernel, of_trees, threads, options), "a device")?)
 }
