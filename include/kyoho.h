@@ -253,7 +253,8 @@ typedef struct kyoho_options {
     const char *devices;
     // The crossover in pairs, see `kyoho_system_set_crossover`.
     int64_t crossover;
-    // The relative error of accelerations by a tree, 1e-6 to 1e-2, in a system of order 2: half of
+    // The error of accelerations by a tree, 1e-6 to 1e-2, in a system of order 2, relative to the
+    // acceleration, or to half of the sum of the sizes of all pulls where that is more: half of
     // the sinks have at most this, and 99 of 100 at most five times as much. Blocks of few pairs
     // are summed directly. All sinks of a block have to have the same softening. 0: direct sums,
     // or `theta`.
@@ -623,7 +624,7 @@ typedef struct kyoho_batch {
     {(int32_t)sizeof(kyoho_batch), \
      0, 0, 0, {0, 0}, 0, {0, 0}, {0, 0, 0}}
 
-// The relative errors of accelerations by a tree. Begin with KYOHO_TREE_ERRORS_INIT.
+// The errors of accelerations by a tree, relative to these. Begin with KYOHO_TREE_ERRORS_INIT.
 typedef struct kyoho_tree_errors {
     // The size of this structure in bytes.
     int32_t structure_size;
@@ -1186,10 +1187,11 @@ kyoho_result kyoho_system_start_batch(struct kyoho_system *system,
                                       const struct kyoho_sources *bodies);
 
 // Computes the forces on some sinks by the tree that the system's options ask for, and the errors
-// of the accelerations of `samples` of them, evenly chosen, against direct sums. The sinks are as
-// in `kyoho_system_force`, in memory of the host.
+// of the accelerations of `samples` of them, evenly chosen, against direct sums in double precision
+// by the CPU. The sinks are as in `kyoho_system_force`, in memory of the host.
 //
-// Where the block has so few pairs that it is summed directly anyhow, the errors are 0.
+// Where the block has so few pairs that it is summed directly anyhow, the errors are those of the
+// system's precision.
 //
 // Errors: as `kyoho_system_force`, and KYOHO_BAD_COUNT (no sample, or no sink).
 kyoho_result kyoho_system_tree_error(struct kyoho_system *system,

@@ -154,6 +154,15 @@ fn g5_forces_by_a_tree() {
 }
 
 #[test]
+fn g5_close_pairs_have_the_accuracy_that_was_asked_for() {
+    let program = build("g5_pairs");
+    let accuracy = ("KYOHO_ACCURACY", "1e-4");
+    assert_eq!(program.run(&[], &[accuracy, ("KYOHO_BACKEND", "cpu")]), "");
+    // There so few bodies are summed directly.
+    assert_eq!(keeps_promises(&mut by_opencl(program.command(), &[accuracy])), "");
+}
+
+#[test]
 fn g5_wrong_calls() {
     keeps_its_promises("g5_errors", &["single", "double"]);
 }

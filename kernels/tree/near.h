@@ -19,16 +19,25 @@
 #define MOST_OF_TURN (2 * LANES)
 // From one number of the sinks of threads to the next.
 #define STRAND_STRIDE (LANES + 1)
+// Pairs that are nearer than this part of the radius of their group lose too many digits if both
+// places are rounded relative to its centre. The distance is then found from the places themselves.
+#define CLOSE 0.03125f
 
-// Adds a source.
+// Adds a source. Only guarded ones may be close to a sink, or the sink itself.
 #define ADD_SOURCE(each, is_guarded, place) \
     UNROLL \
     for (int i = 0; i < each; ++i) { \
-        const float dx = source.x - x[i], dy = source.y - y[i], dz = source.z - z[i]; \
-        const float s2 = fma(dx, dx, fma(dy, dy, fma(dz, dz, softening2))); \
+        float dx = source.x - x[i], dy = source.y - y[i], dz = source.z - z[i]; \
+        float s2 = fma(dx, dx, fma(dy, dy, fma(dz, dz, softening2))); \
+        const int is_own = is_guarded && (place) == own[i * wide + lane]; \
+        if (is_guarded && !is_own && s2 < close2) { \
+            const uint from = tile_sources[j], to = first_sink + i * wide + lane, sink = to < last ? to : last; \
+            const float4 high = highs[from], low = lows[from], at = sink_highs[sink], rest = sink_lows[sink]; \
+            dx = APART(high, low, at, rest, x), dy = APART(high, low, at, rest, y), dz = APART(high, low, at, rest, z); \
+            s2 = fma(dx, dx, fma(dy, dy, fma(dz, dz, softening2))); \
+        } \
         float inverse = INVERSE_SQRT_32(s2); \
         if (is_guarded) { \
-            const int is_own = (place) == own[i * wide + lane]; \
             if (is_own) \
                 seen[i * wide + lane] = 1; \
             inverse = is_own || s2 == 0.0f ? 0.0f : inverse; \
@@ -131,8 +140,10 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
     LOCAL uint seen[MOST_OF_TURN + MOST_SINKS];
     // The first source that each sink leaves out.
     LOCAL uint own[MOST_OF_TURN + MOST_SINKS];
-    // Where the first source of the tile is that may be a sink itself or at the place of one, and
-    // where the last ends.
+    // The sources of the tile themselves, whatever they count as.
+    LOCAL uint tile_sources[NEAR_TILE];
+    // Where the first source of the tile is that may be a sink itself or close to one, and where the
+    // last ends.
     LOCAL uint guards[2];
     // From the first source that a sink of the turn leaves out to the end of the last.
     LOCAL uint own_range[2];
@@ -155,11 +166,15 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
         // Where sinks are the sources, a body at the place of a sink is in its leaf, of which the sink
         // may be one body alone.
         const Cell own_cell = cells[own_kind == OWN_ITSELF ? group.cell : 0];
-        const int guards_all = own_kind != OWN_ITSELF && softening2 == 0.0f;
+        const float radius = centre.high.w, close2 = CLOSE * CLOSE * (radius * radius);
+        // A source that is close to a sink is hardly farther from the centre than one.
+        const float reach2 = (1.0f + CLOSE) * (1.0f + CLOSE) * (radius * radius);
+        const int guards_close = softening2 == 0.0f || softening2 < close2;
         for (uint begin = 0; begin < group.bodies; begin += MOST_OF_TURN) {
             const uint left = group.bodies - begin, of_turn = left < MOST_OF_TURN ? left : MOST_OF_TURN;
             const uint each = sinks_of_thread(of_turn), wide = (of_turn + each - 1) / each, strands = LANES / wide;
             const uint strand = THREAD / wide, lane = THREAD % wide;
+            const uint first_sink = group.first_body + begin, last = first_sink + of_turn - 1;
             float x[MOST_SINKS], y[MOST_SINKS], z[MOST_SINKS], sums[MOST_SINKS][4];
             UNROLL
             for (uint i = 0; i < MOST_SINKS; ++i) {
@@ -233,13 +248,16 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
                             const float4 high = highs[source], low = lows[source];
                             const float of_point = point_masses[cell];
                             const int is_point = of_point >= 0.0f;
-                            tile[to] = FLOAT4(APART(high, low, centre.high, centre.low, x),
-                                APART(high, low, centre.high, centre.low, y), APART(high, low, centre.high, centre.low, z),
-                                is_point ? of_point : high.w);
+                            const float from_x = APART(high, low, centre.high, centre.low, x);
+                            const float from_y = APART(high, low, centre.high, centre.low, y);
+                            const float from_z = APART(high, low, centre.high, centre.low, z);
+                            tile[to] = FLOAT4(from_x, from_y, from_z, is_point ? of_point : high.w);
+                            tile_sources[to] = source;
                             const uint with_index = own_kind == OWN_REPEATED ? own_firsts[source] : source;
                             // A sink that is one of many in a point is taken from the sums afterwards.
                             tile_places[to] = is_point ? OF_POINT : with_index;
-                            if (guards_all || with_index >= own_first && with_index < own_end) {
+                            const int is_close = fma(from_x, from_x, fma(from_y, from_y, from_z * from_z)) <= reach2;
+                            if (guards_close && is_close || with_index >= own_first && with_index < own_end) {
                                 ATOMIC_MIN(&guards[0], to);
                                 ATOMIC_MAX(&guards[1], to + 1);
                             }

@@ -171,13 +171,14 @@ def gravity(
         The places at which the results are wanted, and at which every body counts. None: those of
         the bodies, each of which leaves itself out.
     accuracy : float
-        Sums by a tree with this relative error of the accelerations, 1e-6 to 1e-2: half of them
-        have at most this. Few pairs are summed directly anyhow. None: direct sums, or ``theta``.
+        Sums by a tree with this error of the accelerations, relative to them or to half of the sum
+        of the sizes of all pulls, whichever is more, 1e-6 to 1e-2: half of them have at most this.
+        Few pairs are summed directly anyhow. None: direct sums, or ``theta``.
     theta : float
         The opening angle of a tree, 0.1 to 1.5, in the place of ``accuracy``.
     precision : "single", "mixed" or "double"
         None: what the environment says (``KYOHO_PRECISION``), else ``"double"`` for direct sums and
-        ``"single"``, which is exact enough for any accuracy, by a tree.
+        ``"mixed"``, which is exact enough for any accuracy, by a tree.
     potential : bool
         Whether potentials are wanted too.
     backend, devices, threads
@@ -237,11 +238,11 @@ def tree_error(
     threads: int | None = None,
 ) -> TreeErrors:
     """The relative errors of the accelerations that :func:`gravity` gives by a tree, measured at
-    ``samples`` places, evenly chosen, against direct sums. The parameters are those of
-    :func:`gravity`, in memory of the host; ``accuracy`` or ``theta`` is needed.
+    ``samples`` places, evenly chosen, against direct sums in double precision. The parameters are
+    those of :func:`gravity`, in memory of the host; ``accuracy`` or ``theta`` is needed.
 
     >>> import kyoho
-    >>> kyoho.tree_error([[0, 0, 0], [2, 0, 0]], [1.0, 1.0], accuracy=1e-3, samples=2)
+    >>> kyoho.tree_error([[0, 0, 0], [2, 0, 0]], [1.0, 1.0], accuracy=1e-3, precision="double")
     TreeErrors(median=0.0, percentile_90=0.0, percentile_99=0.0, worst=0.0)
     """
     if accuracy is None and theta is None:
@@ -372,7 +373,7 @@ def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> 
     precision, backend, devices, threads, accuracy, theta = options
     accuracy, theta = number_or_none("accuracy", accuracy), number_or_none("theta", theta)
     if precision is None and (accuracy or theta) and "KYOHO_PRECISION" not in os.environ:
-        precision = "single"
+        precision = "mixed"
     is_new = False
     if type(positions) is not numpy.ndarray:
         device = device_array("positions", positions)

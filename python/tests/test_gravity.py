@@ -55,6 +55,19 @@ def test_a_tree_has_the_accuracy_that_was_asked_for(many):
         assert told.median == pytest.approx(numpy.median(errors), rel=0.5)
 
 
+@pytest.mark.parametrize("options", [{"accuracy": 1e-4}, {"theta": 0.3}])
+def test_close_pairs_have_the_accuracy_by_default(options):
+    random = numpy.random.default_rng(1)
+    places = random.normal(size=(3000, 3))
+    apart = random.normal(size=(3000, 3)) * 10.0 ** random.uniform(-9, -5, 3000)[:, None]
+    positions, masses = numpy.concatenate([places, places + apart]), numpy.full(6000, 1 / 6000)
+    exact, exact_potentials = kyoho.gravity(positions, masses)
+    found, potentials = kyoho.gravity(positions, masses, **options)
+    errors = numpy.linalg.norm(found - exact, axis=1) / numpy.linalg.norm(exact, axis=1)
+    assert numpy.median(errors) < 1e-4 and numpy.percentile(errors, 99) < 5e-4
+    assert potentials.sum() == pytest.approx(exact_potentials.sum(), rel=1e-4)
+
+
 def test_the_opening_angle_of_a_tree(many):
     exact = kyoho.gravity(many.positions, many.masses, potential=False)
     errors = []

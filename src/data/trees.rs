@@ -6,8 +6,9 @@ use super::{Error, Result};
 /// How accurate forces by a tree are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TreeAccuracy {
-    /// The relative error of an acceleration: half of the sinks have at most this, and 99 of 100 at
-    /// most five times as much.
+    /// The error of an acceleration, relative to it or to half of the sum of the sizes of all pulls,
+    /// whichever is more: half of the sinks have at most this, and 99 of 100 at most five times as
+    /// much.
     Error(f64),
     /// The opening angle: an expansion stands for the sources of a cell of side `l` whose centre is
     /// the distance `s` from its middle where its distance from the sinks is at least `l / theta +

@@ -1,11 +1,15 @@
 //! Forces by a tree.
 
 use crate::data::sinks::SinkScan;
-use crate::data::{Error, Forces, Order, Result, Sink, TreeAccuracy, TreeBlock, TreeProfile, memory};
+use crate::data::{
+    Error, Order, Precision, Result, Sink, Source, Spare, TreeAccuracy, TreeBlock, TreeProfile, memory, padded,
+};
+use crate::hal::Backend;
+use crate::method::tree::bodies::Bodies;
 
-use super::System;
+use super::{Setup, System};
 
-/// The relative errors of accelerations by a tree.
+/// The errors of accelerations by a tree, relative to these.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TreeErrors {
     /// Half of the sinks have at most this.
@@ -98,8 +102,8 @@ impl System {
     }
 
     /// Computes the forces on some sinks as [`System::force`] does, and returns the errors of the
-    /// accelerations of some of them, evenly chosen, against direct sums. Afterwards the last block
-    /// is that of the direct sums.
+    /// accelerations of some of them, evenly chosen, against direct sums in double precision, which
+    /// the CPU makes whatever the backend and the precision of the system are.
     pub fn tree_errors(
         &mut self,
         nj: usize,
@@ -114,23 +118,78 @@ impl System {
             return Err(none());
         }
         let chosen = |sample: usize| sample * sinks.len() / samples;
-        let accelerations = |forces: Forces, places: &dyn Fn(usize) -> usize| -> Result<Vec<[f64; 3]>> {
-            memory::collected((0..samples).map(|sample| forces.acceleration(places(sample))), "samples")
-        };
-        let by_tree = accelerations(self.force(nj, skip_own_index, sinks.iter().copied())?, &chosen)?;
-        let crossover = self.tree_crossover.replace(u64::MAX);
-        let direct = self.force(nj, skip_own_index, (0..samples).map(|sample| sinks[chosen(sample)]));
-        let direct = direct.and_then(|forces| accelerations(forces, &|sample| sample));
-        self.tree_crossover = crossover;
-        let error = |(tree, direct): (&[f64; 3], &[f64; 3])| {
+        const WHAT: &str = "accelerations of samples";
+        let forces = self.force(nj, skip_own_index, sinks.iter().copied())?;
+        let by_tree = memory::collected((0..samples).map(|sample| forces.acceleration(chosen(sample))), WHAT)?;
+        let mut reference = self.reference(nj)?;
+        let count = reference.statistics().sources as usize;
+        let sampled = (0..samples).map(|sample| sinks[chosen(sample)]);
+        let direct = reference.force(count, skip_own_index, sampled)?;
+        let error = |(sample, tree): (usize, &[f64; 3])| {
+            let direct = direct.acceleration(sample);
             let difference: f64 = (0..3).map(|k| (tree[k] - direct[k]).powi(2)).sum();
             let length: f64 = direct.iter().map(|component| component * component).sum();
             if difference == 0.0 { 0.0 } else { (difference / length).sqrt() }
         };
-        let direct = direct?;
-        let mut errors = memory::collected(by_tree.iter().zip(&direct).map(error), "samples")?;
+        let mut errors = memory::collected(by_tree.iter().enumerate().map(error), WHAT)?;
         errors.sort_unstable_by(f64::total_cmp);
         let at = |part: usize| errors[(samples - 1) * part / 100];
         Ok(TreeErrors { median: at(50), percentile_90: at(90), percentile_99: at(99), worst: at(100) })
+    }
+
+    /// Returns a system with the sources at addresses below `nj` as they were written, which the
+    /// CPU sums directly in double precision.
+    fn reference(&mut self, nj: usize) -> Result<System> {
+        self.fetch_sources()?;
+        self.journal.spill()?;
+        let bodies = Bodies::sources(self.journal.sources(), nj, (&self.threads, &Spare::default()))?;
+        let mut reference = System::new(&Setup {
+            precision: Precision::Double,
+            backend: Backend::Cpu,
+            devices: vec![0],
+            shape: None,
+            partition: None,
+            ..self.setup().clone()
+        })?;
+        let source = |body: usize| {
+            let coefficients = padded([bodies.positions[body]]);
+            Source { index: bodies.indices[body], mass: bodies.masses[body], time: 0.0, coefficients }
+        };
+        reference.set_sources(bodies.positions.len(), source)?;
+        Ok(reference)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::setup;
+    use super::*;
+
+    #[test]
+    fn errors_are_those_against_direct_sums_in_double_precision() {
+        const COUNT: usize = 1500;
+        // Far from the origin numbers of single precision cannot tell where bodies are.
+        let at = |body: usize| {
+            let turn = 2.4 * body as f64;
+            let radius = (1.0 + body as f64 % 31.0) / 31.0;
+            [1e5 + radius * turn.cos(), 1e5 + radius * turn.sin(), 1e5 + (body % 17) as f64 / 17.0]
+        };
+        let source = |body: usize| Source::from_derivatives(body as i32, 1.0 / COUNT as f64, 0.0, [at(body)]);
+        let sinks: Vec<Sink> = (0..COUNT)
+            .map(|body| Sink { index: body as i32, softening2: 1e-6, derivatives: padded([at(body)]), ..Sink::NOTHING })
+            .collect();
+        for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
+            let mut system = System::new(&Setup { order: Order::Second, precision, ..setup() }).unwrap();
+            system.set_sources(COUNT, source).unwrap();
+            system.set_tree(Some(TreeAccuracy::Error(1e-3))).unwrap();
+            system.set_tree_crossover(Some(0));
+            let errors = system.tree_errors(COUNT, true, &sinks, 500).unwrap();
+            assert!(errors.median > 0.0 && errors.worst < 2e-2, "{}: {errors:?}", precision.name());
+            // Summed directly, single precision is all wrong there, and says so.
+            system.set_tree_crossover(Some(u64::MAX));
+            let errors = system.tree_errors(COUNT, true, &sinks, 500).unwrap();
+            let [least, most] = if precision == Precision::Single { [1e-4, 10.0] } else { [0.0, 1e-4] };
+            assert!(errors.median >= least && errors.worst <= most, "{}: {errors:?}", precision.name());
+        }
     }
 }

@@ -19,8 +19,11 @@ use crate::data::sinks::NumberedSinks;
 use crate::data::{Error, Forces, Order, Precision, Result, Sink, Source, TreeAccuracy, padded, records};
 use crate::engine::{Setup, System};
 
-/// The precision of the interface if the environment names none.
-const PRECISION: Precision = Precision::Single;
+/// Returns the precision of the interface if the environment names none. Close pairs have the
+/// accuracy that is asked of a tree also where few bodies are summed directly.
+fn precision(tree: Option<TreeAccuracy>) -> Precision {
+    if tree.is_some() { Precision::Mixed } else { Precision::Single }
+}
 
 /// The call that opens boards.
 const OPENER: &str = "g5_open";
@@ -172,8 +175,7 @@ pub fn open(function: &'static str, devices: Option<DeviceChoice>) -> Outcome<()
     // Boards are made when they are first used, but the caller learns here whether they can be
     // made.
     let chosen = lock(&DEVICES).clone();
-    let setup = opening::setup(Order::Second, PRECISION, chosen.as_ref());
-    let made = setup.and_then(|(setup, because)| Ok((System::new(&setup)?, because)));
+    let made = setup(chosen.as_ref()).and_then(|(setup, because, _)| Ok((System::new(&setup)?, because)));
     BROKEN.store(made.is_err(), Ordering::Relaxed);
     let (system, because) = made?;
     opening::opened("g5", &system, &because);
@@ -411,13 +413,21 @@ impl Board {
 /// for.
 fn make(place: Place) -> Result<(System, Option<TreeAccuracy>)> {
     let devices = lock(&DEVICES).clone();
-    let (setup, because) = opening::setup(Order::Second, PRECISION, devices.as_ref())?;
+    let (setup, because, tree) = setup(devices.as_ref())?;
     let threads = match place {
         Place::Alone => setup.threads,
         Place::OneOfMany(_) => 1,
     };
     let system = opening::system("g5 board", &Setup { threads, ..setup }, &because)?;
-    Ok((system, Settings::from_environment()?.tree))
+    Ok((system, tree))
+}
+
+/// Returns the setup of a board, the reason for its devices, and the accuracy of forces by a tree
+/// that the environment asks for.
+fn setup(devices: Option<&DeviceChoice>) -> Result<(Setup, String, Option<TreeAccuracy>)> {
+    let tree = Settings::from_environment()?.tree;
+    let (setup, because) = opening::setup(Order::Second, precision(tree), devices)?;
+    Ok((setup, because, tree))
 }
 
 #[cfg(test)]

@@ -168,7 +168,8 @@ pub struct kyoho_options {
     pub devices: *const c_char,
     /// The crossover in pairs, see `kyoho_system_set_crossover`.
     pub crossover: i64,
-    /// The relative error of accelerations by a tree, 1e-6 to 1e-2, in a system of order 2: half of
+    /// The error of accelerations by a tree, 1e-6 to 1e-2, in a system of order 2, relative to the
+    /// acceleration, or to half of the sum of the sizes of all pulls where that is more: half of
     /// the sinks have at most this, and 99 of 100 at most five times as much. Blocks of few pairs
     /// are summed directly. All sinks of a block have to have the same softening. 0: direct sums,
     /// or `theta`.
@@ -458,7 +459,7 @@ pub struct kyoho_statistics {
     pub bytes: u64,
 }
 
-/// The relative errors of accelerations by a tree. Begin with KYOHO_TREE_ERRORS_INIT.
+/// The errors of accelerations by a tree, relative to these. Begin with KYOHO_TREE_ERRORS_INIT.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct kyoho_tree_errors {

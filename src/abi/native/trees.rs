@@ -9,10 +9,11 @@ use super::structures::{self, kyoho_sinks, kyoho_tree_errors, read};
 use super::system::kyoho_system;
 
 /// Computes the forces on some sinks by the tree that the system's options ask for, and the errors
-/// of the accelerations of `samples` of them, evenly chosen, against direct sums. The sinks are as
-/// in `kyoho_system_force`, in memory of the host.
+/// of the accelerations of `samples` of them, evenly chosen, against direct sums in double precision
+/// by the CPU. The sinks are as in `kyoho_system_force`, in memory of the host.
 ///
-/// Where the block has so few pairs that it is summed directly anyhow, the errors are 0.
+/// Where the block has so few pairs that it is summed directly anyhow, the errors are those of the
+/// system's precision.
 ///
 /// Errors: as `kyoho_system_force`, and KYOHO_BAD_COUNT (no sample, or no sink).
 #[unsafe(no_mangle)]

@@ -29,6 +29,8 @@ const FINDER_ROWS: usize = 4;
 /// The CPU as a device of the engine.
 pub struct CpuDevice<E> {
     kernel: Box<dyn Kernel<E>>,
+    /// The loops over near pairs of trees, if they are not those of direct sums.
+    kernel_of_trees: Option<Box<dyn Kernel<E>>>,
     finder: Box<dyn Finder>,
     options: DeviceOptions,
     /// The assignment of the device in the last block.
@@ -54,10 +56,16 @@ struct TreeForces {
 }
 
 impl<E: Number> CpuDevice<E> {
-    /// Makes a device that runs a kernel on some threads.
-    pub fn new(kernel: Box<dyn Kernel<E>>, threads: Arc<Threads>, options: DeviceOptions) -> CpuDevice<E> {
+    /// Makes a device that runs a kernel on some threads, and in trees the other one, if there is one.
+    pub fn new(
+        kernel: Box<dyn Kernel<E>>,
+        kernel_of_trees: Option<Box<dyn Kernel<E>>>,
+        threads: Arc<Threads>,
+        options: DeviceOptions,
+    ) -> CpuDevice<E> {
         CpuDevice {
             kernel,
+            kernel_of_trees,
             finder: kernel::finder(options.level),
             threads,
             alone: Arc::new(Threads::alone()),
@@ -93,6 +101,7 @@ impl<E: Number> Device for CpuDevice<E> {
         let with = (&*self.kernel, &*self.options.interaction);
         let before = self.of_tree.take();
         if let Some(asked) = block.tree {
+            let with = (self.kernel_of_trees.as_deref().unwrap_or(with.0), with.1);
             let on = (&*self.threads, self.options.level);
             let forces = self.of_tree.insert(before.unwrap_or_default());
             let summed = tree::cpu::block::sum(with, on, of, asked, (&mut forces.sums, &forces.spare));
@@ -198,7 +207,7 @@ mod tests {
         let kernel = kernel::kernel_64(level, &interaction).unwrap();
         let options =
             DeviceOptions { interaction, threads, level, shape: None, companions: CompanionDevices::default() };
-        CpuDevice::new(kernel, Arc::new(Threads::new(threads)), options)
+        CpuDevice::new(kernel, None, Arc::new(Threads::new(threads)), options)
     }
 
     #[test]

@@ -5,10 +5,10 @@ mod neighbours;
 
 use std::sync::Arc;
 
-use crate::data::Result;
+use crate::data::{Order, Precision, Result};
 use crate::hal::threads::Threads;
 use crate::hal::{self, Backend};
-use crate::law::catalogue::unsupported;
+use crate::law::catalogue::{self, unsupported};
 use crate::method::{Device, DeviceOptions};
 use crate::simd::expansions::Number;
 use crate::simd::kernel;
@@ -17,15 +17,28 @@ use crate::simd::kernel;
 pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
     let interaction = options.interaction.clone();
     if let Some(kernel) = kernel::kernel_32(options.level, &interaction) {
-        return device(kernel, options);
+        // A group of sinks is many times as large as the separation of its closest pairs, so that one
+        // limb of the distance from its middle does not do for them.
+        let has_one_limb = interaction.order == Order::Second && interaction.precision == Precision::Single;
+        let of_trees = if has_one_limb {
+            let mixed = catalogue::interaction(Order::Second, Precision::Mixed);
+            mixed.and_then(|mixed| kernel::kernel_32(options.level, &mixed))
+        } else {
+            None
+        };
+        return device(kernel, of_trees, options);
     }
     if let Some(kernel) = kernel::kernel_64(options.level, &interaction) {
-        return device(kernel, options);
+        return device(kernel, None, options);
     }
     Err(unsupported(Backend::Cpu.name(), (interaction.order, interaction.precision, interaction.scope)))
 }
 
-fn device<E: Number>(kernel: Box<dyn kernel::Kernel<E>>, options: DeviceOptions) -> Result<Box<dyn Device>> {
+fn device<E: Number>(
+    kernel: Box<dyn kernel::Kernel<E>>,
+    of_trees: Option<Box<dyn kernel::Kernel<E>>>,
+    options: DeviceOptions,
+) -> Result<Box<dyn Device>> {
     let threads = Arc::new(Threads::new(options.threads));
-    Ok(hal::boxed(device::CpuDevice::new(kernel, threads, options), "a device")?)
+    Ok(hal::boxed(device::CpuDevice::new(kernel, of_trees, threads, options), "a device")?)
 }

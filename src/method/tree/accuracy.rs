@@ -66,8 +66,9 @@ const EFFORTS: [(f64, Effort); 7] = [
 ];
 
 impl Effort {
-    /// Returns the effort for an accuracy: the bound of the median over all sinks of the relative
-    /// error of the acceleration. 99 of 100 sinks have at most five times as much.
+    /// Returns the effort for an accuracy: the bound of the median over all sinks of the error of the
+    /// acceleration, relative to it or to half of the sum of the sizes of all pulls, whichever is
+    /// more. 99 of 100 sinks have at most five times as much.
     ///
     /// Between two rows of the table the tolerance is interpolated, both in logarithms, and the
     /// order is the higher one.

@@ -6,6 +6,7 @@ use crate::hal::opencl::OpenCl;
 use crate::hal::opencl::tests::hooks;
 use crate::hal::threads::Threads;
 use crate::method::tree::LEAF;
+use crate::method::tree::accuracy::Effort;
 use crate::method::tree::bodies::Bodies;
 use crate::method::tree::cells::Cell;
 use crate::method::tree::cpu::{Octree, stackless};
@@ -150,6 +151,16 @@ fn direct(sources: &[[f64; 3]], masses: &[f64], sinks: &[[f64; 3]], softening2: 
     sinks.iter().enumerate().map(of_sink).collect()
 }
 
+/// Pairs, from 1e-5 to 1e-9 apart, of the bodies of a Plummer model and others.
+fn pairs(count: usize) -> Vec<[f64; 3]> {
+    let mut next = random(17);
+    let pair = |(number, at): (usize, [f64; 3])| {
+        let separation = 1e-5 * 0.1_f64.powi((number % 5) as i32);
+        [at, at.map(|coordinate| coordinate + separation * (next() - 0.5))]
+    };
+    plummer(count).into_iter().enumerate().flat_map(pair).collect()
+}
+
 /// A Plummer model.
 fn plummer(count: usize) -> Vec<[f64; 3]> {
     let mut next = random(count as u64);
@@ -242,6 +253,32 @@ fn errors(found: &[[f64; 4]], expected: &[[f64; 4]]) -> [f64; 2] {
     let mut errors: Vec<f64> = found.iter().zip(expected).map(error).collect();
     errors.sort_by(f64::total_cmp);
     [errors[errors.len() / 2], errors[errors.len() * 99 / 100]]
+}
+
+#[test]
+fn close_pairs_have_the_accuracy_that_is_asked_for() {
+    let Some(context) = hooks::hooked_context() else { return };
+    hooks::fail(0..0);
+    let gpu = OpenCl::on(context.clone());
+    gpu.enter().unwrap();
+    let mut sums = Sums { sources: Built::new(&gpu), sinks: Built::new(&gpu), forces: Forces::new(&gpu).unwrap() };
+    let bodies = pairs(1500);
+    let masses = vec![1.0 / bodies.len() as f64; bodies.len()];
+    let Effort { order, tolerance } = Effort::of(1e-4);
+    // Unsoftened, and as soft as some of them are close; on themselves, and on others beside them.
+    for softening2 in [0.0, 1e-14] {
+        for (sinks, skip_own) in [(None, true), (Some(&bodies[..600]), false)] {
+            let criterion = Criterion::Error { tolerance };
+            let asked = Asked { order, criterion, softening2, mass_factor: 1.0, skip_own, adds: false, share: None };
+            let expected = direct(&bodies, &masses, sinks.unwrap_or(&bodies), softening2, skip_own);
+            let found = sums.of((&bodies, &masses), sinks, &asked).unwrap();
+            let [median, rare] = errors(&found, &expected);
+            assert!(median < 1e-4 && rare < 5e-4, "softening {softening2:e}: {median:e} {rare:e}");
+            let of_all = |forces: &[[f64; 4]]| forces.iter().map(|force| force[0]).sum::<f64>();
+            let off = of_all(&found) / of_all(&expected) - 1.0;
+            assert!(off.abs() < 1e-4, "softening {softening2:e}: the potential energy is off by {off:e}");
+        }
+    }
 }
 
 #[test]

@@ -156,7 +156,7 @@ class KyohoField(CommonCode, GravityFieldCode):
             "get_precision",
             "set_precision",
             "precision",
-            "single, mixed or double; empty for double in direct sums and single by a tree",
+            "single, mixed or double; empty for double in direct sums and mixed by a tree",
             default_value="",
         )
         handler.add_method_parameter(

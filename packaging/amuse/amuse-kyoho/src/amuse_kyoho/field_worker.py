@@ -161,7 +161,7 @@ class KyohoFieldWorker:
 
     def new_system(self, indices):
         """Makes the system of the particles, which have these indices."""
-        precision = self.precision or ("single" if self.accuracy else "double")
+        precision = self.precision or ("mixed" if self.accuracy else "double")
         self.system = kyoho.System(
             order=2, precision=precision, backend=self.backend or None, accuracy=self.accuracy or None
         )
