@@ -119,7 +119,7 @@ FUNCTION void write_sums(double sum[4], int is_seen, uint sink, GLOBAL const flo
 }
 
 // The parts, then the groups whose lists are no longer than parts end up with.
-KERNEL(LANES, 32)
+KERNEL(LANES, 28)
 add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const CellPlace *sink_places,
     GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows, GLOBAL const uint *sink_numbers,
     GLOBAL const float4 *highs, GLOBAL const float4 *lows, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,

@@ -107,7 +107,7 @@ fn clumps(count: usize) -> Bodies {
         })
         .collect();
     let position = |k: usize| {
-        if k % 3 == 0 {
+        if k.is_multiple_of(3) {
             let (center, size) = centers[(random.uniform() * 60.0) as usize % 60];
             let r = size / (random.uniform().powf(-2.0 / 3.0) - 0.99).sqrt();
             let x = random.direction();
