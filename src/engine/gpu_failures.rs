@@ -292,24 +292,20 @@ fn copies_of_which_nothing_was_made_end_before_their_memory_is_used_again() {
     let source = |shift: f64| {
         move |number: usize| Source::from_derivatives(number as i32, 1.0, 0.0, [[number as f64, shift, 1.0]])
     };
-    let sink = |shift: f64| {
-        FromFn(move |number: usize| Sink {
-            index: number as i32,
-            softening2: 0.1,
-            derivatives: padded([[number as f64, shift, 1.0]]),
-            ..Sink::NOTHING
-        })
-    };
-    // Sinks that are some of the sources, and leave out themselves.
     let mut system = system_of_trees(&script, Backend::Cuda);
     system.set_sources(9000, source(0.0)).unwrap();
+    // Sinks the last of which is not good, so that all copies before it are of no use.
     for count in [5000, 5001, 8000] {
-        system.start_staged(9000, true, count, &sink(count as f64)).unwrap();
-        assert_eq!(script.get().faults, [""; 0], "{count} sinks");
+        let sink = |number: usize| Sink {
+            softening2: if number == count - 1 { f64::NAN } else { 0.1 },
+            derivatives: padded([[number as f64, count as f64, 1.0]]),
+            ..Sink::NOTHING
+        };
+        for skips_own_index in [true, false] {
+            assert!(!system.start_staged(9000, skips_own_index, count, &FromFn(sink)).unwrap());
+            assert_eq!(script.get().faults, [""; 0], "{count} sinks");
+        }
     }
-    // Sinks one of which is not good.
-    let bad = FromFn(|number: usize| Sink { softening2: if number == 4999 { f64::NAN } else { 0.1 }, ..Sink::NOTHING });
-    assert!(!system.start_staged(9000, false, 5000, &bad).unwrap());
     // Sources of which a copy cannot be begun.
     for place in 0..8 {
         script.get().calls.clear();
