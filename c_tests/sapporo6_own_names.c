@@ -3,7 +3,18 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
+#include <kyoho.h>
+
 #include "sapporo6_check.h"
+
+/* The library is there already under this name. */
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#if KYOHO_VERSION_MAJOR == 0
+#define INTERFACE "0." TEXT(KYOHO_VERSION_MINOR)
+#else
+#define INTERFACE TEXT(KYOHO_VERSION_MAJOR)
+#endif
 
 static int called = 0;
 
@@ -28,7 +39,7 @@ typedef int (*computes)(int, int, int *, double (*)[3], double (*)[3], double (*
 
 int main(void)
 {
-    void *library = dlopen("libkyoho_sapporo6.so", RTLD_NOW);
+    void *library = dlopen("libkyoho_sapporo6.so." INTERFACE, RTLD_NOW);
     double x[1][3] = {{0}}, y[3] = {0, 2, 0}, zero[3] = {0}, mass = 0, eps2 = 0, a[1][3], j[1][3], s[1][3], phi, r2;
     int id = 1, nnb;
     PROMISE("the library is there", library != NULL);

@@ -868,9 +868,9 @@ typedef struct kyoho_integration {
     // Pairs whose forces were computed.
     uint64_t interactions;
     // Close passages of two bodies after which their energy, that of their motion round each other,
-    // was another one by more than a hundredth, or in which steps should have been shorter than the
-    // shortest. The errors of the steps have changed it then: a smaller `eta`, a shorter `dt_min` or
-    // softening helps. Order 2 looks for none.
+    // was another one by more than a hundredth, or in which steps should have been shorter than
+    // the shortest. The errors of the steps have changed it then: a smaller `eta`, a shorter
+    // `dt_min` or softening helps. Order 2 looks for none.
     uint64_t energy_jumps;
     // The identifiers of the two bodies of the last one.
     int32_t jump_first;
@@ -891,7 +891,8 @@ typedef struct kyoho_integration {
 // A kyoho_integration with nothing set.
 #define KYOHO_INTEGRATION_INIT \
     {(int32_t)sizeof(kyoho_integration), \
-     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+     0, 0, 0, 0}
 
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);

@@ -36,8 +36,8 @@ OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neig
 OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "tree", "return_tree", "parallel"}
 OTHERS |= {"method", "quadrupole", "device"}
 # Results and errors are not called by users; of these the arrays that they hold are looked at when used.
-HOLDERS = {"Backend", "Bodies", "Encounter", "Energies", "Error", "Evolution", "Forces", "Information", "Integration"}
-HOLDERS |= {"Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors", "__version__"}
+HOLDERS = {"Backend", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces", "Information"}
+HOLDERS |= {"Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors", "__version__"}
 
 
 def system(order=2):

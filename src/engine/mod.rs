@@ -526,6 +526,8 @@ impl System {
             self.candidate_lists = lists;
             return Ok(());
         }
+        // Devices may not have been asked for the end of a block without sinks, or of a refused one.
+        self.devices.drain();
         lists.memory().try_for_each(|memory| self.devices.unregister(memory))
     }
 

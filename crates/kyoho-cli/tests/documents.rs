@@ -14,26 +14,31 @@ use clap::error::ErrorKind;
 use common::folder;
 
 /// The programs of others in command lines, and words of the shell.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 24] = [
+    "./configure",
+    "./nbody.out",
+    "Build/nbody6",
     "ar",
     "cargo",
     "cc",
     "cd",
     "export",
+    "g++",
     "gfortran",
     "kira",
     "make",
+    "mkdir",
     "mpicc",
     "mpirun",
     "mypy",
     "nbody6++...",
     "pip",
+    "printf",
     "python",
     "python3",
     "sed",
-    "./configure",
-    "Build/nbody6",
-    "./nbody.out",
+    "touch",
+    "ulimit",
 ];
 
 /// The languages of blocks without command lines; in those without a language is output.

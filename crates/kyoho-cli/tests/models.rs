@@ -75,7 +75,7 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
     for (arguments, parts) in [
         ("model", ["Usage", "plummer"]),
         ("model king 10", ["king", "subcommand"]),
-        ("model plummer 1", ["1", "2.."]),
+        ("model plummer 1", ["1", "from 2"]),
         ("model hernquist 10 --format fits", ["--format is 'fits'", "text, hdf5"]),
         ("model hernquist 10 --format hdf5", ["--format is 'hdf5'", "with --output FILE"]),
     ] {
@@ -259,9 +259,9 @@ fn numbers_of_bodies_that_parts_cannot_share_are_refused() {
     for (arguments, parts) in [
         ("figure-eight 100", ["N is 100", "multiples of the 3 galaxies"]),
         ("figure-eight 30 --galaxies 4", ["N is 30", "multiples of the 4 galaxies"]),
-        ("figure-eight 30 --galaxies 5", ["5", "3..=4"]),
+        ("figure-eight 30 --galaxies 5", ["5", "from 3 to 4"]),
         ("cartwheel 100", ["N is 100", "multiples of 18"]),
-        ("random 1", ["1", "2.."]),
+        ("random 1", ["1", "from 2"]),
         ("random 10 --format hdf5", ["--format is 'hdf5'", "with --output FILE"]),
     ] {
         let output = run(&format!("model {arguments}"));
@@ -274,8 +274,8 @@ fn numbers_of_bodies_that_parts_cannot_share_are_refused() {
 #[test]
 fn options_of_a_sphere_that_have_no_meaning_are_refused() {
     for (options, parts) in [
-        ("--grid 3", ["3", "4..=1024"]),
-        ("--grid 1025", ["1025", "4..=1024"]),
+        ("--grid 3", ["3", "4 to 1024"]),
+        ("--grid 1025", ["1025", "4 to 1024"]),
         ("--radius 0", ["--radius is 0", "1 to 10000"]),
         ("--radius nan", ["--radius is NaN", "1 to 10000"]),
         ("--redshift -1", ["--redshift is -1", "0.01 to 1000"]),

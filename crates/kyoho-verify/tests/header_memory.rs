@@ -24,7 +24,7 @@ use kyoho::data::ResultCode;
 use kyoho_verify::models::plummer;
 
 use common::root;
-use refusing::{again_in_c, call, is_alone, refuse_this_thread_alone, try_all};
+use refusing::{again_in_c, call, is_alone, refuse_this_thread_alone, try_each};
 
 /// Functions that print the programs of GPUs, which take memory that must be had.
 const NOT_SWEPT: [&str; 2] = ["kyoho_pair_explain", "kyoho_pair_source"];
@@ -294,7 +294,9 @@ fn pairs() -> Vec<u64> {
 fn integrators(order: i32, accuracy: f64) -> Vec<u64> {
     let (mut bits, mut arrays) = (Vec::new(), Arrays::new(BODIES));
     let options = kyoho_options { order, backend: 1, threads: 1, accuracy, ..empty() };
-    let dt_max = if order == 2 { 1.0 / 64.0 } else { 0.0 };
+    // One step at a time: what rounding takes off is forgotten where an evolution ends, so that one
+    // that fails between two steps has other last digits.
+    let dt_max = if order == 2 { 1.0 / 32.0 } else { 0.0 };
     let given = kyoho_integrator_options { softening: 0.1, dt_max, ..empty() };
     let mut integrator = ptr::null_mut();
     swept!(kyoho_integrator_create(&raw const options, &raw const given, &raw mut integrator));
@@ -360,12 +362,14 @@ fn every_function_of_the_header_survives_every_failure() {
     }
     refuse_this_thread_alone();
     others();
-    try_all("quad", || systems(4, 4));
-    try_all("double", || systems(4, 3));
-    try_all("trees", trees);
-    try_all("pairs", pairs);
-    try_all("order 4", || integrators(4, 0.0));
-    try_all("order 2 by trees", || integrators(2, 1e-2));
+    // All of them take minutes. `KYOHO_TEST_SWEEP=1` refuses each.
+    let stride = std::env::var("KYOHO_TEST_SWEEP").map_or(11, |stride| stride.parse().unwrap());
+    try_each("quad", stride, || systems(4, 4));
+    try_each("double", stride, || systems(4, 3));
+    try_each("trees", stride, trees);
+    try_each("pairs", stride, pairs);
+    try_each("order 4", stride, || integrators(4, 0.0));
+    try_each("order 2 by trees", stride, || integrators(2, 1e-2));
     let swept: BTreeSet<String> = SWEPT.lock().unwrap().iter().map(|name| name.to_string()).collect();
     let expected: BTreeSet<String> = declared().into_iter().filter(|name| !NOT_SWEPT.contains(&&name[..])).collect();
     assert_eq!(swept, expected);

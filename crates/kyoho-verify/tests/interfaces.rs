@@ -157,7 +157,8 @@ fn g6(random: &mut Random, round: usize) -> Vec<u64> {
 unsafe fn write_g6(random: &mut Random, first: usize, count: usize) {
     let mut bodies = Bodies::new(random, count);
     for number in 0..count {
-        let [a, j] = [&mut bodies.zeros[number], &mut [0.0; 3]].map(|row| row.as_mut_ptr());
+        let mut jerk = [0.0; 3];
+        let [a, j] = [&mut bodies.zeros[number], &mut jerk].map(|row| row.as_mut_ptr());
         let [v, x] = [&mut bodies.v[number], &mut bodies.x[number]].map(|row| row.as_mut_ptr());
         let address = (first + number) as c_int;
         // SAFETY: the caller's promise.

@@ -642,9 +642,9 @@ pub struct kyoho_integration {
     /// Pairs whose forces were computed.
     pub interactions: u64,
     /// Close passages of two bodies after which their energy, that of their motion round each other,
-    /// was another one by more than a hundredth, or in which steps should have been shorter than the
-    /// shortest. The errors of the steps have changed it then: a smaller `eta`, a shorter `dt_min` or
-    /// softening helps. Order 2 looks for none.
+    /// was another one by more than a hundredth, or in which steps should have been shorter than
+    /// the shortest. The errors of the steps have changed it then: a smaller `eta`, a shorter
+    /// `dt_min` or softening helps. Order 2 looks for none.
     pub energy_jumps: u64,
     /// The identifiers of the two bodies of the last one.
     pub jump_first: i32,

@@ -47,7 +47,8 @@ impl Cluster {
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
         let [form, order, count, time, is_changed] = std::array::from_fn(|_| words.next().unwrap_or(0));
         let bodies = words.len() / WORDS;
-        if form != FORM || !rest.is_empty() || count != bodies as u64 || words.len() % WORDS != 0 || is_changed > 1 {
+        let is_whole = bytes.len() >= WORD * HEAD && rest.is_empty() && words.len() % WORDS == 0;
+        if !is_whole || form != FORM || count != bodies as u64 || is_changed > 1 {
             return Err(wrong("the state", bytes.len(), "the bytes that kyoho_integrator_state gave, all of them"));
         }
         if order != self.setup.order as u64 {

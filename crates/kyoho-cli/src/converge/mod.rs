@@ -168,7 +168,7 @@ fn error(system: System, plan: Plan, model: &[Body], energies: &mut Energies) ->
 
 fn title(arguments: &Arguments) -> String {
     let Arguments { n, seed, eps, .. } = arguments;
-    format!("Plummer model of {n} bodies, seed {seed}, eps {eps}, double: one time unit with a shared step")
+    format!("Plummer, {n} bodies, seed {seed}, eps {eps}, double: a time unit by a shared step")
 }
 
 /// Draws a curve for each order.

@@ -129,6 +129,11 @@ pub fn refuse(first: usize, and_all: bool) {
 /// Runs a scenario with each of its large allocations refused. It has to give the same numbers
 /// every time.
 pub fn try_all(what: &str, scenario: impl Fn() -> Vec<u64>) {
+    try_each(what, 1, scenario);
+}
+
+/// Runs a scenario as [`try_all`] does, with each `stride`-th of its large allocations refused.
+pub fn try_each(what: &str, stride: usize, scenario: impl Fn() -> Vec<u64>) {
     let run = |first: usize, and_all: bool| {
         refuse(first, and_all);
         (scenario(), ASKED_FOR.load(SeqCst))
@@ -144,7 +149,7 @@ pub fn try_all(what: &str, scenario: impl Fn() -> Vec<u64>) {
             if asked_for <= number {
                 break;
             }
-            number += 1;
+            number += stride;
         }
     }
 }
