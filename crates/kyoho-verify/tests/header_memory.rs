@@ -326,6 +326,9 @@ fn integrators(order: i32, accuracy: f64) -> Vec<u64> {
     let mut kinds = vec![0; BODIES];
     (encounters.capacity, encounters.kinds.data) = (BODIES as i32, kinds.as_mut_ptr());
     swept!(kyoho_integrator_encounters(integrator, &raw const encounters));
+    let (mut state, mut needed) = (vec![0u8; 1 << 18], 0);
+    swept!(kyoho_integrator_state(integrator, state.as_mut_ptr().cast(), state.len() as i64, &raw mut needed));
+    swept!(kyoho_integrator_set_state(integrator, state.as_ptr().cast(), needed));
     let mut integration: kyoho_integration = empty();
     swept!(kyoho_integrator_describe(integrator, &raw mut integration));
     bits.push(integration.body_count as u64);
