@@ -146,7 +146,7 @@ impl<G: Gpu> OwnSources<G> {
     ///
     /// # Safety
     /// The memory has all that the layout says, and an index for each place. It is neither freed nor
-    /// written to until [`OwnSources::finish`] returns.
+    /// written to until `finish` returns.
     pub unsafe fn begin(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
