@@ -14,6 +14,11 @@ use kyoho::simd::kernel::{Kernel, kernel_32, kernel_64};
 use kyoho::{Level, Result};
 use rayon::prelude::*;
 
+#[path = "trees/models.rs"]
+#[allow(dead_code, reason = "another test uses the rest")]
+mod models;
+use models::Random;
+
 /// Bodies of a model.
 #[derive(Default, Clone)]
 struct Bodies {
@@ -33,53 +38,20 @@ impl Bodies {
     }
 }
 
-/// Random numbers, always the same.
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ bits >> 31) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn direction(&mut self) -> [f64; 3] {
-        let z = 2.0 * self.uniform() - 1.0;
-        let (sine, cosine) = (2.0 * std::f64::consts::PI * self.uniform()).sin_cos();
-        let rho = (1.0 - z * z).sqrt();
-        [rho * cosine, rho * sine, z]
-    }
-}
-
 fn times(vector: [f64; 3], factor: f64) -> [f64; 3] {
     vector.map(|component| component * factor)
 }
 
-fn sphere(count: usize, radius: impl Fn(f64) -> f64) -> Bodies {
-    let mut random = Random(count as u64);
-    let position = |random: &mut Random| {
-        let radius = radius(random.uniform());
-        times(random.direction(), radius)
-    };
-    Bodies::new((0..count).map(|_| position(&mut random)).collect())
-}
-
 fn plummer(count: usize) -> Bodies {
-    sphere(count, |mass| 1.0 / ((mass * 0.999).powf(-2.0 / 3.0) - 1.0).sqrt())
+    Bodies::new(models::plummer(count).positions)
 }
 
 fn uniform(count: usize) -> Bodies {
-    sphere(count, f64::cbrt)
+    Bodies::new(models::uniform(count).positions)
 }
 
 fn hernquist(count: usize) -> Bodies {
-    let radius = |mass: f64| {
-        let root = (0.99 * mass).sqrt();
-        root / (1.0 - root)
-    };
-    sphere(count, radius)
+    Bodies::new(models::hernquist(count).positions)
 }
 
 /// A sphere with substructure that has collapsed: clumps within clumps around a dense middle.
@@ -107,14 +79,8 @@ fn cold(count: usize) -> Bodies {
     Bodies::new(positions)
 }
 
-/// Galaxies and voids: the cosmological sphere at redshift 0, in Mpc, to 2 kpc. It is that of
-/// `kyoho model cosmological-sphere --grid 28`, which `kyoho run` took there in 896 steps.
 fn cosmological() -> Bodies {
-    let numbers: Vec<f64> = include_bytes!("trees/cosmological_sphere.bin")
-        .chunks_exact(2)
-        .map(|bytes| f64::from(i16::from_le_bytes([bytes[0], bytes[1]])) * 2e-3)
-        .collect();
-    Bodies::new(numbers.chunks_exact(3).map(|position| [position[0], position[1], position[2]]).collect())
+    Bodies::new(models::cosmological(0).positions)
 }
 
 /// The numbers that a precision is computed in.

@@ -38,10 +38,10 @@ pub const MODELS: [Model; 12] = [
 ];
 
 /// Random numbers, always the same.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
         bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -49,7 +49,7 @@ impl Random {
         ((bits ^ bits >> 31) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    fn direction(&mut self) -> [f64; 3] {
+    pub fn direction(&mut self) -> [f64; 3] {
         let z = 2.0 * self.uniform() - 1.0;
         let (sine, cosine) = (2.0 * PI * self.uniform()).sin_cos();
         let rho = (1.0 - z * z).sqrt();
@@ -66,6 +66,7 @@ fn of_equal_masses(positions: Vec<[f64; 3]>) -> Bodies {
     Bodies { positions, masses }
 }
 
+/// A sphere in which a part of the mass is within a radius.
 fn sphere(count: usize, radius: impl Fn(f64) -> f64) -> Bodies {
     let mut random = Random(count as u64);
     let position = |_| {
@@ -75,15 +76,18 @@ fn sphere(count: usize, radius: impl Fn(f64) -> f64) -> Bodies {
     of_equal_masses((0..count).map(position).collect())
 }
 
-fn plummer(count: usize) -> Bodies {
+/// Plummer's model.
+pub fn plummer(count: usize) -> Bodies {
     sphere(count, |mass| 1.0 / ((mass * 0.999).powf(-2.0 / 3.0) - 1.0).sqrt())
 }
 
-fn uniform(count: usize) -> Bodies {
+/// A uniform sphere.
+pub fn uniform(count: usize) -> Bodies {
     sphere(count, f64::cbrt)
 }
 
-fn hernquist(count: usize) -> Bodies {
+/// Hernquist's model.
+pub fn hernquist(count: usize) -> Bodies {
     let radius = |mass: f64| {
         let root = (0.99 * mass).sqrt();
         root / (1.0 - root)
@@ -122,7 +126,7 @@ fn clumps(count: usize) -> Bodies {
 
 /// Galaxies and voids: the cosmological sphere at redshift 0, in Mpc, to 2 kpc. It is that of
 /// `kyoho model cosmological-sphere --grid 28`, which `kyoho run` took there in 896 steps.
-fn cosmological(_: usize) -> Bodies {
+pub fn cosmological(_: usize) -> Bodies {
     let numbers: Vec<f64> = include_bytes!("cosmological_sphere.bin")
         .chunks_exact(2)
         .map(|bytes| f64::from(i16::from_le_bytes([bytes[0], bytes[1]])) * 2e-3)
