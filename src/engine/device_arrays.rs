@@ -407,7 +407,7 @@ impl System {
         if self.devices.on_host() || !arrays_of(&mut self.devices)?.write_forces(forces)? {
             return Ok(false);
         }
-        self.devices.forget_progress();
+        self.devices.end_block_of_first()?;
         self.stage = Stage::Done;
         self.has_sums = false;
         self.count_block();

@@ -105,6 +105,8 @@ struct Progress {
     assignments: Vec<Assignment>,
     /// The number of sinks that each has handed in.
     done: Vec<usize>,
+    /// Whether each has ended its part; one without sinks ends a part too.
+    ended: Vec<bool>,
     /// The number of sinks of each range that were handed over.
     handed_over: Vec<usize>,
     /// The ranges that are not handed over to their end.
@@ -121,6 +123,8 @@ impl Progress {
         self.assignments.extend((0..parties).map(|place| partition.assignment(place, ni)));
         self.done.clear();
         self.done.resize(parties, 0);
+        self.ended.clear();
+        self.ended.resize(parties, false);
         self.handed_over.clear();
         self.handed_over.resize(partition.ranges, 0);
         self.ranges.clear();
@@ -558,23 +562,21 @@ impl Devices {
                 return Ok(Some(more));
             }
         }
-        while let Some(place) = self.progress.idle.next() {
-            self.advance(place)?;
-        }
+        self.wait_for_idle()?;
         Ok(None)
     }
 
     /// Waits for more sinks of one device.
     fn advance(&mut self, place: usize) -> Result<()> {
-        let Progress { assignments, done, .. } = &mut self.progress;
-        let (done, all) = (&mut done[place], assignments[place].sinks.len());
-        if all > 0 && *done == all {
+        let Progress { assignments, done, ended, .. } = &mut self.progress;
+        let (done, ended, all) = (&mut done[place], &mut ended[place], assignments[place].sinks.len());
+        if *ended {
             return Ok(());
         }
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         match at_work[place].wait_more(&mut self.partial_sums, *done) {
             Ok(now) => {
-                *done = now;
+                (*done, *ended) = (now, now == all);
                 Ok(())
             }
             Err(error) => {
@@ -582,7 +584,7 @@ impl Devices {
                     self.failed.push(self.setup.devices[place]);
                 }
                 // The device has given up the block.
-                *done = all;
+                (*done, *ended) = (all, true);
                 Err(error)
             }
         }
@@ -591,18 +593,16 @@ impl Devices {
     /// Waits until no device is at work, whatever errors come.
     pub fn drain(&mut self) {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
-        let Progress { assignments, done, ranges, idle, .. } = &mut self.progress;
-        let all = at_work.iter_mut().zip(&*assignments).zip(&mut *done);
-        for ((device, assignment), done) in all.filter(|((_, assignment), done)| **done < assignment.sinks.len().max(1))
-        {
-            while let Ok(now) = device.wait_more(&mut self.partial_sums, *done)
-                && (*done + 1..assignment.sinks.len()).contains(&now)
-            {
-                *done = now;
+        let Progress { assignments, done, ended, .. } = &mut self.progress;
+        for (place, device) in at_work.iter_mut().enumerate().take(ended.len()) {
+            while !ended[place] {
+                let more = device.wait_more(&mut self.partial_sums, done[place]);
+                let now = more.ok().filter(|now| (done[place] + 1..assignments[place].sinks.len()).contains(now));
+                (done[place], ended[place]) = (now.unwrap_or(done[place]), now.is_none());
             }
         }
-        ranges.clear();
-        *idle = 0..0;
+        self.progress.ranges.clear();
+        self.progress.idle = 0..0;
     }
 
     /// Returns the work of the first device on arrays of callers, if callers can have such.
@@ -610,10 +610,20 @@ impl Devices {
         self.all.first_mut()?.arrays()
     }
 
-    /// Ends a block of which the device has written the forces itself.
-    pub fn forget_progress(&mut self) {
+    /// Ends a block of which the first device has written the forces itself. Others may have its
+    /// records, and are waited for.
+    pub fn end_block_of_first(&mut self) -> Result<()> {
         self.progress.ranges.clear();
-        self.progress.idle = 0..0;
+        self.progress.ended[0] = true;
+        self.wait_for_idle()
+    }
+
+    /// Waits for the devices that have no sinks.
+    fn wait_for_idle(&mut self) -> Result<()> {
+        while let Some(place) = self.progress.idle.next() {
+            self.advance(place)?;
+        }
+        Ok(())
     }
 
     /// Returns the sums of the sinks that were handed in so far.
