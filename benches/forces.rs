@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 
-use kyoho::data::{Order, Precision, Scope, Sink, Source};
-use kyoho::hal::Backend;
-use kyoho::simd::Level;
 use kyoho::{Setup, System};
+use kyoho_core::Level;
+use kyoho_core::{Order, Precision, Scope, Sink, Source};
+use kyoho_hal::Backend;
 
 fn main() {
     divan::main();

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use bytemuck::bytes_of;
 use kyoho::Result;
-use kyoho::hal::cuda::Cuda;
-use kyoho::hal::gpu::{Address, Argument, Code, DeviceMemory, Gpu, HostMemory, Images, Launch, Place};
-use kyoho::hal::opencl::OpenCl;
+use kyoho_hal::cuda::Cuda;
+use kyoho_hal::gpu::{Address, Argument, Code, DeviceMemory, Gpu, HostMemory, Images, Launch, Place};
+use kyoho_hal::opencl::OpenCl;
 
 use common::pocl::on_pocl;
 use common::text;

@@ -1,16 +1,16 @@
 //! Pair interactions that users write: what a text may say, what its errors say, and that results
 //! are those of the formulas.
 
-use kyoho::hal::Backend;
-use kyoho::law::double_double::{Double, DoubleDouble};
-use kyoho::law::language::costs::on_limbs;
-use kyoho::law::language::limbs::LimbProgram;
-use kyoho::law::language::list::{Id, Input, Op, PairProgram, Stage};
-use kyoho::law::language::number::{Number, compute};
-use kyoho::law::language::syntax::Side;
-use kyoho::law::language::{Costs, Options, compile, explain};
-use kyoho::method::pairs::{Packed, PairKernel, PairMachine};
-use kyoho::simd::Level;
+use kyoho_core::Level;
+use kyoho_hal::Backend;
+use kyoho_language::costs::on_limbs;
+use kyoho_language::limbs::LimbProgram;
+use kyoho_language::list::{Id, Input, Op, PairProgram, Stage};
+use kyoho_language::number::{Number, compute};
+use kyoho_language::syntax::Side;
+use kyoho_language::{Costs, Options, compile, explain};
+use kyoho_laws::double_double::{Double, DoubleDouble};
+use kyoho_methods::pairs::{Packed, PairKernel, PairMachine};
 use proptest::prelude::*;
 
 const DD: Options = Options { in_double_double: true, plain: false };

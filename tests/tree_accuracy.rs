@@ -1,7 +1,7 @@
 //! How accurate forces by trees are, over models of many kinds.
 
-use kyoho::data::{Order, Precision, TreeAccuracy};
 use kyoho::{Backend, Level, Setup, Source, System};
+use kyoho_core::{Order, Precision, TreeAccuracy};
 use rayon::prelude::*;
 
 #[path = "trees/models.rs"]

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use kyoho::data::{Interaction, Order, Precision, Spare};
-use kyoho::hal::threads::Threads;
-use kyoho::law::catalogue::interaction;
-use kyoho::method::tree::LEAF;
-use kyoho::method::tree::accuracy::Effort;
-use kyoho::method::tree::cpu::{Counts, Octree, Points, Settings, TreeSums};
-use kyoho::method::tree::criterion::Criterion;
-use kyoho::simd::expansions::Number;
-use kyoho::simd::kernel::{Kernel, kernel_32, kernel_64};
 use kyoho::{Level, Result};
+use kyoho_core::{Interaction, Order, Precision, Spare};
+use kyoho_hal::threads::Threads;
+use kyoho_laws::catalogue::interaction;
+use kyoho_laws::simd::expansions::Number;
+use kyoho_laws::simd::kernel::{Kernel, kernel_32, kernel_64};
+use kyoho_methods::tree::LEAF;
+use kyoho_methods::tree::accuracy::Effort;
+use kyoho_methods::tree::cpu::{Counts, Octree, Points, Settings, TreeSums};
+use kyoho_methods::tree::criterion::Criterion;
 use rayon::prelude::*;
 
 #[path = "trees/models.rs"]

@@ -2,10 +2,10 @@
 //! digits.
 
 use kyoho::config::Settings;
-use kyoho::data::{Nearest, Sink, Source};
-use kyoho::law::catalogue::CATALOGUE;
-use kyoho::simd::Level;
 use kyoho::{Setup, System};
+use kyoho_core::Level;
+use kyoho_core::{Nearest, Sink, Source};
+use kyoho_laws::catalogue::CATALOGUE;
 
 /// Returns bodies 1 to 300 in a ball, the same in every call: position, velocity, acceleration,
 /// jerk.

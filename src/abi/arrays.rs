@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 use std::ops::Range;
 
-use crate::data::{Error, Result};
+use kyoho_core::{Error, Result};
 
 /// The beginning of an array of the caller, for all threads that serve a call.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use std::os::raw::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::data::{Error, Result, memory};
+use kyoho_core::{Error, Result, memory};
 
 /// Runs the body of an entry point; a panic, which is a defect of this library, becomes an error.
 /// What the call was on is poisoned then: by [`Handles`](super::handles::Handles), or when the guard

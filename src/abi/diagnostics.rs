@@ -12,8 +12,8 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use thiserror::Error as ThisError;
 
 use crate::config::{self, OnFailure, Settings};
-use crate::data::{Error, Result};
-use crate::hal::forks;
+use kyoho_core::{Error, Result};
+use kyoho_hal::forks;
 
 use super::boundary;
 use super::floating_point::in_the_usual_environment;

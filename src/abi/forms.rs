@@ -49,7 +49,7 @@ macro_rules! c_form {
         /// The C form; its documentation is in the header.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            $(let $scalar = || $crate::data::error::Result::Ok($scalar);)*
+            $(let $scalar = || kyoho_core::error::Result::Ok($scalar);)*
             // SAFETY: the caller passes null or pointers to arrays of the documented length.
             unsafe { $call }
         }

@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::SystemTime;
 
-use crate::data::{Error, Result, memory};
-use crate::hal::forks;
+use kyoho_core::{Error, Result, memory};
+use kyoho_hal::forks;
 
 use super::boundary::{c_text, caught};
 
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(text(bad), "a defect of kyoho: of a test");
         for _ in 0..2 {
             let refused = handles.with(bad, |_| -> Result<()> { unreachable!("it is poisoned") }).unwrap_err();
-            assert_eq!((refused.code(), refused.to_string()), (crate::data::ResultCode::Poisoned, text(bad)));
+            assert_eq!((refused.code(), refused.to_string()), (kyoho_core::ResultCode::Poisoned, text(bad)));
         }
         assert!(text(bad).contains("an earlier call on a number; allowed: to free it"), "{}", text(bad));
         assert_eq!(handles.with(good, |held| Ok(*held)), Ok(8));

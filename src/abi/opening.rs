@@ -4,8 +4,8 @@
 use std::ffi::c_int;
 
 use crate::config::{self, DeviceChoice, Selection, Settings, Wanted};
-use crate::data::{Error, Order, Precision, Result, Scope};
-use crate::engine::{Setup, System};
+use kyoho_core::{Error, Order, Precision, Result, Scope};
+use kyoho_engine::{Setup, System};
 
 use super::arrays::Input;
 use super::diagnostics::{self, Failure, Outcome};

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::data::{Assignment, Block, Order, PartialSums, Partition, Precision, Result, Scope, Sources, Updates};
-use crate::engine::{Setup, System};
-use crate::hal::{Backend, DeviceDescription};
-use crate::method::{self, Device, DeviceOptions, Machine};
-use crate::simd::Level;
+use kyoho_core::Level;
+use kyoho_core::{Assignment, Block, Order, PartialSums, Partition, Precision, Result, Scope, Sources, Updates};
+use kyoho_engine::{Setup, System};
+use kyoho_hal::{Backend, DeviceDescription};
+use kyoho_methods::{Device, DeviceOptions, Machine};
 
 /// The call in which the device panics.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,7 +80,7 @@ impl Machine for Told {
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         self.open.fetch_add(1, Relaxed);
-        Ok(Box::new(Panicking { told: self.clone(), cpu: method::open(backend, number, options)? }))
+        Ok(Box::new(Panicking { told: self.clone(), cpu: kyoho_methods::open(backend, number, options)? }))
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::mem::ManuallyDrop;
 
-use crate::data::{Error, Result};
-use crate::hal::forks;
+use kyoho_core::{Error, Result};
+use kyoho_hal::forks;
 
 /// A thing that serves the process that made it, and no fork of that process. A fork never drops
 /// it, since that would wait for threads and drivers that the fork does not have.

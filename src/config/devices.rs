@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::data::{Error, Result};
-use crate::hal::{Backend, Visible};
+use kyoho_core::{Error, Result};
+use kyoho_hal::{Backend, Visible};
 
 use super::launcher::LocalRank;
 use super::{Named, Settings, sapporo2};

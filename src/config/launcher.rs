@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use crate::data::{Error, Result};
-use crate::hal::environment;
+use kyoho_core::{Error, Result};
+use kyoho_hal::environment;
 
 use super::Named;
 

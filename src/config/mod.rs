@@ -8,12 +8,12 @@ mod sapporo2;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::data::{Error, Order, Precision, Result, Scope, TreeAccuracy};
-use crate::engine::Setup;
-use crate::hal::{Backend, environment};
-use crate::law::catalogue;
-use crate::method::pairs::PairMachine;
-use crate::simd::Level;
+use kyoho_core::Level;
+use kyoho_core::{Error, Order, Precision, Result, Scope, TreeAccuracy};
+use kyoho_engine::Setup;
+use kyoho_hal::{Backend, environment};
+use kyoho_laws::catalogue;
+use kyoho_methods::pairs::PairMachine;
 
 pub use devices::{DeviceChoice, Selection, Wanted};
 pub use launcher::{LocalRank, rank};

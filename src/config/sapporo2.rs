@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::data::{Error, Result};
+use kyoho_core::{Error, Result};
 
 use super::Wanted;
 

@@ -1,4 +1,4 @@
-use crate::hal::Visible;
+use kyoho_hal::Visible;
 
 use super::*;
 

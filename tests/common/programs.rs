@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use kyoho::simd::Level;
+use kyoho_core::Level;
 
 use super::{compiler, folder, link_forward, link_library, root, succeed};
 

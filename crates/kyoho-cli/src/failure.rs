@@ -6,14 +6,14 @@ use thiserror::Error;
 
 use crate::file::is_standard_input;
 
-use kyoho::data::error::{shortened, shown};
+use kyoho_core::error::{shortened, shown};
 
 /// A failure of a subcommand, as one line for the user.
 #[derive(Debug, Error)]
 pub enum Failure {
     /// An error of the library.
     #[error(transparent)]
-    Library(kyoho::data::Error),
+    Library(kyoho_core::Error),
     /// An option whose value has no meaning, alone or with the other options.
     #[error("{option} is {}; allowed: {allowed}", shortened(value))]
     Argument {
@@ -77,10 +77,10 @@ fn name(path: &Path) -> String {
     if is_standard_input(path) { "the standard input".into() } else { path.display().to_string() }
 }
 
-impl From<kyoho::data::Error> for Failure {
-    fn from(error: kyoho::data::Error) -> Failure {
+impl From<kyoho_core::Error> for Failure {
+    fn from(error: kyoho_core::Error) -> Failure {
         match error {
-            kyoho::data::Error::SamePlace { bodies } => Failure::SamePlace { bodies: bodies.map(|place| place + 1) },
+            kyoho_core::Error::SamePlace { bodies } => Failure::SamePlace { bodies: bodies.map(|place| place + 1) },
             other => Failure::Library(other),
         }
     }

@@ -3,11 +3,11 @@
 use crate::failure::Result;
 use crate::machine::Machine;
 use kyoho::config::{Selection, Settings};
-use kyoho::data::{Error, Precision};
-use kyoho::hal::Backend;
-use kyoho::law::catalogue::CATALOGUE;
-use kyoho::method::direct::gpu::model::CROSSOVER;
-use kyoho::simd::Level;
+use kyoho_core::Level;
+use kyoho_core::{Error, Precision};
+use kyoho_hal::Backend;
+use kyoho_laws::catalogue::CATALOGUE;
+use kyoho_methods::direct::gpu::model::CROSSOVER;
 
 /// The options of `kyoho info`.
 #[derive(Debug, clap::Args)]

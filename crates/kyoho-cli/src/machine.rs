@@ -4,8 +4,8 @@
 use crate::count::count;
 use crate::failure::{Failure, Result};
 use kyoho::config::{DeviceChoice, Settings};
-use kyoho::hal::Backend;
-use kyoho::simd::Level;
+use kyoho_core::Level;
+use kyoho_hal::Backend;
 
 /// The place where forces are computed.
 #[derive(Debug, clap::Args)]

@@ -3,8 +3,8 @@
 use crate::failure::{Failure, Result};
 use crate::machine::named;
 use kyoho::config::Settings;
-use kyoho::data::{Order, Precision};
-use kyoho::law::catalogue;
+use kyoho_core::{Order, Precision};
+use kyoho_laws::catalogue;
 
 /// Returns the precision that `--precision` names, else that of the snapshot of a resumed run, else
 /// that of the environment, else `mixed` if the order has it, else `double`. A precision that was

@@ -9,10 +9,10 @@ use crate::failure::{Failure, Result};
 use crate::machine::named;
 use kyoho::Setup;
 use kyoho::config::DeviceChoice;
-use kyoho::data::{Order, Precision, Scope};
-use kyoho::hal::Backend;
-use kyoho::law::catalogue;
-use kyoho::simd::Level;
+use kyoho_core::Level;
+use kyoho_core::{Order, Precision, Scope};
+use kyoho_hal::Backend;
+use kyoho_laws::catalogue;
 use kyoho_verify::{CHECKS, Errors, Outcome, Selection, Target, pair_problem, plummer_problem};
 
 /// The options of `kyoho verify`.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use kyoho::data::Interaction;
-use kyoho::law::catalogue::CATALOGUE;
+use kyoho_core::Interaction;
+use kyoho_laws::catalogue::CATALOGUE;
 use serde_json::Value;
 
 use common::{folder, kyoho, run};

@@ -168,9 +168,9 @@ fn a_loader_that_is_missing_at_first_is_found_later() {
         succeed(&mut again);
         return;
     };
-    let error = kyoho::hal::opencl::describe().unwrap_err().to_string();
+    let error = kyoho_hal::opencl::describe().unwrap_err().to_string();
     assert!(error.contains("cannot be opened"), "{error}");
     std::fs::remove_file(Path::new(&place).join(LOADER)).unwrap();
     build_loader(Path::new(&place), &[]);
-    assert_eq!(kyoho::hal::opencl::describe().unwrap()[0].name, "Fake A0");
+    assert_eq!(kyoho_hal::opencl::describe().unwrap()[0].name, "Fake A0");
 }

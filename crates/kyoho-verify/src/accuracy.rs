@@ -7,9 +7,9 @@ use crate::models;
 use crate::reference::real::norm;
 use crate::reference::{DoubleDouble, Force, Predicted, Real, force, predict_all};
 use crate::target::Target;
-use kyoho::data::{Forces, Order, Precision, Result, Sink, Source};
-use kyoho::engine::System;
-use kyoho::hal::threads::Threads;
+use kyoho_core::{Forces, Order, Precision, Result, Sink, Source};
+use kyoho_engine::{QuadForce, System};
+use kyoho_hal::threads::Threads;
 
 /// The worst and the mean of several errors.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -216,7 +216,7 @@ pub fn measure<'a>(
     let mut errors = [(); 5].map(|_| Vec::with_capacity(expected.size_hint().0));
     let mut wrong_nearest = 0;
     for (number, force) in expected {
-        let found = computed.quad(number);
+        let found = QuadForce::of(&computed, number);
         let potential = off([found.potential, zero(), zero()], [force.potential, zero(), zero()]);
         errors[0].push(relative(potential, size(force, 0)));
         let expected = [force.acceleration, force.jerk, force.snap, force.crackle];

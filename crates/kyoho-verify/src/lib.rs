@@ -16,8 +16,8 @@ mod twin;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use kyoho::data::{Order, Precision, Result};
-use kyoho::hal::Backend;
+use kyoho_core::{Order, Precision, Result};
+use kyoho_hal::Backend;
 
 pub use accuracy::{Errors, Limits, Problem, Spread, measure, pair_problem, plummer_problem};
 pub use checks::CHECKS;

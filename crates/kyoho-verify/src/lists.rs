@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use kyoho::data::{MAX_COEFFICIENTS, Result, Sink, Source};
-use kyoho::engine::System;
-use kyoho::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
+use kyoho_core::{MAX_COEFFICIENTS, Result, Sink, Source};
+use kyoho_engine::System;
+use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 
 /// Groups of consecutive sinks, and the sources of each.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use crate::reference::real::dot;
-use kyoho::data::{MAX_DERIVATIVES, Sink, Source, padded};
+use kyoho_core::{MAX_DERIVATIVES, Sink, Source, padded};
 
 /// Numbers that look random (Steele, Lea & Flood 2014, OOPSLA '14, 453: SplitMix64).
 #[derive(Debug, Clone)]

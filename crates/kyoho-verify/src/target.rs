@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::accuracy::Rounding;
 use crate::models;
-use kyoho::data::{Interaction, Order, Partition, Precision, Scope, Sink, Source};
-use kyoho::engine::Setup;
-use kyoho::hal::{Backend, DeviceDescription, alike};
-use kyoho::law::catalogue::{self, CATALOGUE};
-use kyoho::simd::Level;
+use kyoho_core::Level;
+use kyoho_core::{Interaction, Order, Partition, Precision, Scope, Sink, Source};
+use kyoho_engine::Setup;
+use kyoho_hal::{Backend, DeviceDescription, alike};
+use kyoho_laws::catalogue::{self, CATALOGUE};
 
 /// An order, a precision and a scope on some devices, threads and instruction set.
 #[derive(Debug, Clone)]

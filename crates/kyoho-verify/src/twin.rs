@@ -13,9 +13,9 @@ use crate::reference::{
     DoubleDouble, Force, Predicted, Real, force, is_left_out, least_distance2, neighbours, predict, predict_one, reach2,
 };
 use crate::target::Target;
-use kyoho::data::{MAX_DERIVATIVES, NeighbourCriterion, Order, Result, Scope, Sink, Source};
-use kyoho::engine::System;
-use kyoho::method::{Machine, ThisMachine};
+use kyoho_core::{MAX_DERIVATIVES, NeighbourCriterion, Order, Result, Scope, Sink, Source};
+use kyoho_engine::System;
+use kyoho_methods::{Machine, ThisMachine};
 
 /// A slow model of the promises of the interface: sources at addresses, a time, and the last block.
 #[derive(Debug)]

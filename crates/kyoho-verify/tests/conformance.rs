@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use kyoho::data::{Interaction, Order};
-use kyoho::hal::Backend;
-use kyoho::law::catalogue::CATALOGUE;
+use kyoho_core::{Interaction, Order};
+use kyoho_hal::Backend;
+use kyoho_laws::catalogue::CATALOGUE;
 use kyoho_verify::{Selection, run, targets};
 use libtest_mimic::{Arguments, Failed, Trial};
 

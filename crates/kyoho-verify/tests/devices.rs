@@ -5,9 +5,9 @@ mod fakes;
 
 use fakes::{At, Fakes, How, order_4_double};
 
-use kyoho::data::{Assignment, Partition, Result, ResultCode, Sink, Source};
-use kyoho::hal::Backend;
 use kyoho::{Setup, System};
+use kyoho_core::{Assignment, Partition, Result, ResultCode, Sink, Source};
+use kyoho_hal::Backend;
 use kyoho_verify::models::{grid, sinks_of};
 use kyoho_verify::{Findings, Target, Twin};
 

@@ -6,11 +6,11 @@ use std::sync::Mutex;
 
 use fakes::{At, Fakes, How, order_4_double};
 
-use kyoho::data::{Forces, Precision, Result, ResultCode, Scope, Sink, Source};
-use kyoho::hal::Backend;
-use kyoho::method::{Device, DeviceOptions, Machine};
-use kyoho::simd::Level;
 use kyoho::{Setup, System};
+use kyoho_core::Level;
+use kyoho_core::{Forces, Precision, Result, ResultCode, Scope, Sink, Source};
+use kyoho_hal::Backend;
+use kyoho_methods::{Device, DeviceOptions, Machine};
 use kyoho_verify::models::{grid, plummer, sinks_of};
 use kyoho_verify::{Findings, Target, Twin};
 

@@ -20,7 +20,7 @@ use kyoho::abi::native::sources::*;
 use kyoho::abi::native::structures::*;
 use kyoho::abi::native::system::*;
 use kyoho::abi::native::trees::*;
-use kyoho::data::ResultCode;
+use kyoho_core::ResultCode;
 use kyoho_verify::models::plummer;
 
 use common::root;

@@ -14,14 +14,14 @@ use common::pocl::by_opencl;
 use fakes::Fakes;
 use proptest::prelude::*;
 
-use kyoho::data::{
+use kyoho::{QuadForce, QuadSink, QuadSource, Setup, System};
+use kyoho_core::Level;
+use kyoho_core::{
     Forces, MAX_COEFFICIENTS, NeighbourCriterion, Order, Partition, Precision, Result, Sink, Source, TreeAccuracy,
 };
-use kyoho::hal::Backend;
-use kyoho::law::double_double::{Double, DoubleDouble};
-use kyoho::method::{Machine, ThisMachine};
-use kyoho::simd::Level;
-use kyoho::{QuadSink, QuadSource, Setup, System};
+use kyoho_hal::Backend;
+use kyoho_laws::double_double::{Double, DoubleDouble};
+use kyoho_methods::{Machine, ThisMachine};
 use kyoho_verify::models::{Random, sink_at};
 use kyoho_verify::{PlainBatch, PlainLists, Selection, Target, targets};
 
@@ -250,7 +250,7 @@ fn outcome<T>(result: Result<T>, bits: impl FnOnce(T) -> Vec<Vec<u64>>) -> Outco
 
 fn bits(forces: Forces) -> Vec<Vec<u64>> {
     let numbers = |sink: usize| {
-        let force = forces.quad(sink);
+        let force = QuadForce::of(&forces, sink);
         let sums = [force.potential].into_iter().chain(force.derivatives.into_iter().flatten());
         let nearest = force.nearest.map(|(distance2, index)| [distance2.high.to_bits(), index as u64]);
         sums.flat_map(|sum| [sum.high.to_bits(), sum.low.to_bits()]).chain(nearest.into_iter().flatten()).collect()

@@ -31,7 +31,7 @@ use kyoho::abi::native::sources::*;
 use kyoho::abi::native::structures::*;
 use kyoho::abi::native::system::*;
 use kyoho::abi::nbody6::gpu2::*;
-use kyoho::data::ResultCode;
+use kyoho_core::ResultCode;
 use kyoho_verify::models::Random;
 
 /// The number of addresses.

@@ -4,10 +4,10 @@ mod fakes;
 
 use fakes::{At, Fakes, How, order_4_double};
 
-use kyoho::data::{Assignment, Forces, Partition, Result, ResultCode, Sink, Source};
-use kyoho::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
-use kyoho::hal::Backend;
 use kyoho::{Setup, System};
+use kyoho_core::{Assignment, Forces, Partition, Result, ResultCode, Sink, Source};
+use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
+use kyoho_hal::Backend;
 use kyoho_verify::models::{at, grid, sink_at, sinks_of};
 use kyoho_verify::{Findings, PlainBatch, PlainLists, PlainSources, Target, Twin, hand_over_sinks};
 

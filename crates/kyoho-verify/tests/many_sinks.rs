@@ -4,9 +4,9 @@ mod fakes;
 
 use fakes::{At, Fakes, How, order_4_double};
 
-use kyoho::data::{Forces, Partition, Precision, ResultCode, Sink};
-use kyoho::hal::Backend;
 use kyoho::{Setup, System};
+use kyoho_core::{Forces, Partition, Precision, ResultCode, Sink};
+use kyoho_hal::Backend;
 use kyoho_verify::models::{plummer, sinks_of};
 
 const SINKS: usize = 50_000;

@@ -4,9 +4,9 @@ mod fakes;
 
 use fakes::{Fakes, order_4_double};
 
-use kyoho::data::{Precision, Source};
-use kyoho::hal::Backend;
 use kyoho::{Setup, System};
+use kyoho_core::{Precision, Source};
+use kyoho_hal::Backend;
 use kyoho_verify::models::{plummer, sinks_of};
 
 const SOURCES: usize = 6000;

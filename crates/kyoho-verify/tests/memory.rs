@@ -26,12 +26,12 @@ use kyoho::abi::native::structures::*;
 use kyoho::abi::native::system::*;
 use kyoho::abi::nbody6::gpu2::*;
 use kyoho::abi::nbody6::nbody6pp::*;
-use kyoho::data::{Forces, Interaction, MAX_COEFFICIENTS, Order, Precision, ResultCode, Sink, Source};
-use kyoho::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
-use kyoho::hal::Backend;
-use kyoho::law::catalogue::{self, CATALOGUE};
-use kyoho::simd::Level;
 use kyoho::{Setup, System};
+use kyoho_core::Level;
+use kyoho_core::{Forces, Interaction, MAX_COEFFICIENTS, Order, Precision, ResultCode, Sink, Source};
+use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
+use kyoho_hal::Backend;
+use kyoho_laws::catalogue::{self, CATALOGUE};
 use kyoho_verify::hand_over_sinks;
 use kyoho_verify::models::{plummer, sinks_of};
 

@@ -6,12 +6,12 @@ mod fakes;
 use fakes::{At, Fakes, How};
 use proptest::prelude::*;
 
-use kyoho::data::{Forces, Interaction, Partition, Precision, Result, ResultCode, Sink, Source};
-use kyoho::hal::Backend;
-use kyoho::law::catalogue::CATALOGUE;
-use kyoho::method::{Machine, ThisMachine};
-use kyoho::simd::Level;
 use kyoho::{Setup, System};
+use kyoho_core::Level;
+use kyoho_core::{Forces, Interaction, Partition, Precision, Result, ResultCode, Sink, Source};
+use kyoho_hal::Backend;
+use kyoho_laws::catalogue::CATALOGUE;
+use kyoho_methods::{Machine, ThisMachine};
 use kyoho_verify::models::{Random, grid};
 use kyoho_verify::{Findings, PlainBatch, PlainLists, Selection, Target, Twin, targets};
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
-use kyoho::data::{Order, Precision, Scope};
-use kyoho::hal::Backend;
-use kyoho::simd::Level;
 use kyoho::{Setup, System};
+use kyoho_core::Level;
+use kyoho_core::{Order, Precision, Scope};
+use kyoho_hal::Backend;
 use kyoho_verify::models::{plummer, sinks_of};
 
 /// Makes a setup of order 4 on the CPU with some threads.

@@ -14,10 +14,10 @@ use crate::abi::opening;
 use crate::abi::process::Owned;
 use crate::abi::refused::Refused;
 use crate::config::{DeviceChoice, Settings};
-use crate::data::memory::{self, Boxed};
-use crate::data::sinks::NumberedSinks;
-use crate::data::{Error, Forces, Order, Precision, Result, Sink, Source, TreeAccuracy, padded, records};
-use crate::engine::{Setup, System};
+use kyoho_core::memory::{self, Boxed};
+use kyoho_core::sinks::NumberedSinks;
+use kyoho_core::{Error, Forces, Order, Precision, Result, Sink, Source, TreeAccuracy, padded, records};
+use kyoho_engine::{Setup, System};
 
 /// Returns the precision of the interface if the environment names none. Close pairs have the
 /// accuracy that is asked of a tree also where few bodies are summed directly.
@@ -434,7 +434,7 @@ fn setup(devices: Option<&DeviceChoice>) -> Result<(Setup, String, Option<TreeAc
 mod tests {
     use crate::abi::g5::functions::*;
     use crate::abi::panicking::{At, Told};
-    use crate::data::Scope;
+    use kyoho_core::Scope;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use crate::abi::arrays::{self, Input, Output};
 use crate::abi::diagnostics::{FAILED, answer, answer_or};
 use crate::abi::opening;
 use crate::config::Settings;
-use crate::data::{Error, Result};
+use kyoho_core::{Error, Result};
 
 use super::board::{self, Place, SinkInputs, board};
 

@@ -8,9 +8,9 @@ use crate::abi::lock::{Guard, Lock};
 use crate::abi::opening::{self, Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::config::{DeviceChoice, Settings};
-use crate::data::records::Numbers;
-use crate::data::sinks::NumberedSinks;
-use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Source};
+use kyoho_core::records::Numbers;
+use kyoho_core::sinks::NumberedSinks;
+use kyoho_core::{Error, Nearest, Order, Precision, Result, Scope, Source};
 
 const INTERFACE: Interface = Interface {
     name: "g6",

@@ -8,8 +8,8 @@ use crate::abi::boundary;
 use crate::abi::diagnostics::{FAILED, answer, answer_or};
 use crate::abi::opening;
 use crate::config::Settings;
-use crate::data::sinks::NumberedSinks;
-use crate::data::{Error, Result, Sink, Source, padded, records};
+use kyoho_core::sinks::NumberedSinks;
+use kyoho_core::{Error, Result, Sink, Source, padded, records};
 
 use super::board::{NPIPES_OF_BROKEN, Results, board};
 

@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::abi::forms::{Argument, functions};
-use crate::data::padded;
+use kyoho_core::padded;
 
 use super::calls::{self, ResultArrays, SinkArrays, vector};
 

@@ -7,9 +7,9 @@ use crate::abi::lock::{Guard, Lock};
 use crate::abi::opening::{Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::config::DeviceChoice;
-use crate::data::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source};
-use crate::engine::{QuadSource, System};
-use crate::law::double_double::DoubleDouble;
+use kyoho_core::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source};
+use kyoho_engine::{QuadSource, System};
+use kyoho_laws::double_double::DoubleDouble;
 
 use super::groups::Groups;
 use super::softenings::Softenings;

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use crate::abi::arrays::{self, Input};
 use crate::abi::diagnostics::{FAILED, answer, answer_or};
 use crate::abi::opening;
-use crate::data::{Result, memory};
+use kyoho_core::{Result, memory};
 
 use super::board::{GivenSource, Predicted, PredictionTarget, Summed, board};
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use crate::abi::diagnostics::Outcome;
-use crate::data::memory::{self, Boxed};
-use crate::data::{Error, Nearest, Result, Sink};
-use crate::engine::System;
+use kyoho_core::memory::{self, Boxed};
+use kyoho_core::{Error, Nearest, Result, Sink};
+use kyoho_engine::System;
 
 use super::board::{GivenSource, PredictionTarget, Summed};
 use super::softenings::{Softenings, key};
@@ -124,8 +124,8 @@ fn add(
 #[cfg(test)]
 mod tests {
     use crate::config::Settings;
-    use crate::data::sources::padded;
-    use crate::data::{Order, Precision};
+    use kyoho_core::sources::padded;
+    use kyoho_core::{Order, Precision};
 
     use super::*;
 

@@ -12,7 +12,7 @@ use std::ffi::c_int;
 
 use crate::abi::arrays::{self, Input, Output};
 use crate::abi::diagnostics::{FAILED, answer_or};
-use crate::data::{Nearest, Result, Sink, padded};
+use kyoho_core::{Nearest, Result, Sink, padded};
 
 use super::board::{Predicted, PredictionTarget, Softening, Summed, board};
 use super::calls::{self, NO_SOURCE, SourceArguments};

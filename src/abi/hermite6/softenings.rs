@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::abi::refused::Refused;
-use crate::data::{Result, memory};
+use kyoho_core::{Result, memory};
 
 /// The key of the sources of one squared softening. The keys of usable softenings ascend with them.
 pub fn key(softening2: f64) -> u64 {

@@ -2,12 +2,12 @@
 
 use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
-use crate::data::{
+use kyoho_core::{
     DeviceBodies, DeviceForces, DevicePlace, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result,
     ResultCode, Sink,
 };
-use crate::engine::{QuadSink, System};
-use crate::law::double_double::DoubleDouble;
+use kyoho_engine::{QuadForce, QuadSink, System};
+use kyoho_laws::double_double::DoubleDouble;
 
 use super::call_on;
 use super::lists::BodyRows;
@@ -361,7 +361,7 @@ impl ForceRows<DoubleDouble> {
     /// Every array has a row for each of these sinks.
     unsafe fn write(&self, first: usize, forces: &Forces) {
         for number in 0..forces.len() {
-            let (sink, force) = (first + number, forces.quad(number));
+            let (sink, force) = (first + number, QuadForce::of(forces, number));
             let infinite = DoubleDouble::from_limb(f64::INFINITY);
             // SAFETY: the caller's promise.
             unsafe {

@@ -8,11 +8,11 @@ use crate::abi::arrays::{self, Input, Output};
 use crate::abi::boundary::{self, required};
 use crate::abi::handles::Handles;
 use crate::abi::opening;
-use crate::data::{Error, Result, ResultCode, Scope, memory};
-use crate::integrator::Counts;
-use crate::integrator::body::Body;
-use crate::integrator::cluster::{Change, Choices, Cluster};
-use crate::integrator::plan::StepCriterion;
+use kyoho_core::{Error, Result, ResultCode, Scope, memory};
+use kyoho_integrators::Counts;
+use kyoho_integrators::body::Body;
+use kyoho_integrators::cluster::{Change, Choices, Cluster};
+use kyoho_integrators::plan::StepCriterion;
 
 use super::rows::{Rows, put};
 use super::structures::{
@@ -477,7 +477,7 @@ pub extern "C" fn kyoho_integrator_free(integrator: *mut kyoho_integrator) -> Re
 #[cfg(test)]
 mod tests {
     use crate::abi::panicking::{At, Told};
-    use crate::data::{Order, Precision};
+    use kyoho_core::{Order, Precision};
 
     use super::*;
 

@@ -4,8 +4,8 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
-use crate::data::{Error, Interaction, Result, ResultCode};
-use crate::law::catalogue::CATALOGUE;
+use kyoho_core::{Error, Interaction, Result, ResultCode};
+use kyoho_laws::catalogue::CATALOGUE;
 
 use super::call;
 use super::structures::{self, kyoho_interaction};

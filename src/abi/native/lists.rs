@@ -1,12 +1,10 @@
 //! Forces on groups of sinks, each with its own sources, and on many small systems at once.
 
 use crate::abi::arrays;
-use crate::data::{
-    DeviceBodies, DeviceGroups, DevicePlace, DeviceSources, Error, MAX_COEFFICIENTS, Result, ResultCode,
-};
-use crate::engine::System;
-use crate::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
-use crate::method::pairs::{ListedPairs, PairLists};
+use kyoho_core::{DeviceBodies, DeviceGroups, DevicePlace, DeviceSources, Error, MAX_COEFFICIENTS, Result, ResultCode};
+use kyoho_engine::System;
+use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
+use kyoho_methods::pairs::{ListedPairs, PairLists};
 
 use super::block::{ForceRows, SinkRows, criterion};
 use super::call_on;

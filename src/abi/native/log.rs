@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::raw::c_void;
 
 use crate::abi::diagnostics::{self, Listener};
-use crate::data::{Result, ResultCode};
+use kyoho_core::{Result, ResultCode};
 
 use super::structures::{LogLevel, bad_field, kyoho_log_callback};
 use super::{call, kyoho_log_level};

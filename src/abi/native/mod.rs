@@ -29,8 +29,8 @@ pub mod trees;
 use std::cell::RefCell;
 use std::ffi::CString;
 
-use crate::data::{Error, Result, ResultCode};
-use crate::engine::System;
+use kyoho_core::{Error, Result, ResultCode};
+use kyoho_engine::System;
 
 use self::system::kyoho_system;
 use super::boundary::{c_text, protect};
@@ -39,13 +39,13 @@ use super::handles::Handles;
 
 // These numbers come from the caller and may have any value, so they are no enumerations of Rust.
 
-/// The number of a [`Precision`](crate::data::Precision).
+/// The number of a [`Precision`](kyoho_core::Precision).
 #[allow(non_camel_case_types)]
 pub type kyoho_precision = i32;
-/// The number of a [`Scope`](crate::data::Scope).
+/// The number of a [`Scope`](kyoho_core::Scope).
 #[allow(non_camel_case_types)]
 pub type kyoho_scope = i32;
-/// The number of a [`Backend`](crate::hal::Backend).
+/// The number of a [`Backend`](kyoho_hal::Backend).
 #[allow(non_camel_case_types)]
 pub type kyoho_backend = i32;
 
@@ -55,13 +55,13 @@ pub type kyoho_memory = i32;
 /// The number of an [`Exclusion`](structures::Exclusion).
 #[allow(non_camel_case_types)]
 pub type kyoho_exclusion = i32;
-/// The number of a [`NeighbourCriterion`](crate::data::NeighbourCriterion).
+/// The number of a [`NeighbourCriterion`](kyoho_core::NeighbourCriterion).
 #[allow(non_camel_case_types)]
 pub type kyoho_neighbour_criterion = i32;
-/// The number of an [`EvolutionEnd`](crate::integrator::cluster::EvolutionEnd).
+/// The number of an [`EvolutionEnd`](kyoho_integrators::cluster::EvolutionEnd).
 #[allow(non_camel_case_types)]
 pub type kyoho_evolution_end = i32;
-/// The number of a [`StepCriterion`](crate::integrator::plan::StepCriterion).
+/// The number of a [`StepCriterion`](kyoho_integrators::plan::StepCriterion).
 #[allow(non_camel_case_types)]
 pub type kyoho_step_criterion = i32;
 /// The number of a [`LogLevel`](structures::LogLevel).
@@ -111,7 +111,7 @@ mod tests {
     use std::ptr;
 
     use crate::abi::panicking::{At, Told};
-    use crate::data::{Order, Precision, Scope};
+    use kyoho_core::{Order, Precision, Scope};
 
     use super::block::{kyoho_system_force, kyoho_system_neighbours, kyoho_system_start, kyoho_system_wait};
     use super::sources::{kyoho_system_predict, kyoho_system_set_sources, kyoho_system_set_time};

@@ -2,9 +2,9 @@
 
 use crate::abi::{boundary, diagnostics, opening};
 use crate::config::{DeviceChoice, MAX_THREADS, Settings};
-use crate::data::{Error, Order, Precision, Result, Scope, TreeAccuracy};
-use crate::engine::Setup;
-use crate::hal::Backend;
+use kyoho_core::{Error, Order, Precision, Result, Scope, TreeAccuracy};
+use kyoho_engine::Setup;
+use kyoho_hal::Backend;
 
 use super::structures::{bad_field, empty, kyoho_options, read};
 

@@ -5,9 +5,8 @@ use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Builder, JoinHandle};
 
-use crate::data::{Error, Result};
-use crate::hal;
-use crate::method::pairs::PairKernel;
+use kyoho_core::{Error, Result};
+use kyoho_methods::pairs::PairKernel;
 
 /// A pair interaction, which a thread has while it runs.
 pub struct Runner {
@@ -35,7 +34,7 @@ impl Away {
 impl Runner {
     /// Holds a pair interaction that does not run.
     pub fn new(kernel: PairKernel) -> Result<Runner> {
-        Ok(Runner { kernel: Some(hal::boxed(kernel, "a pair interaction")?), away: None })
+        Ok(Runner { kernel: Some(kyoho_hal::boxed(kernel, "a pair interaction")?), away: None })
     }
 
     /// Returns the pair interaction, unless it runs.

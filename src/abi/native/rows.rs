@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::abi::arrays::First;
-use crate::data::{DeviceArray, Error, Interaction, Result};
-use crate::law::double_double::DoubleDouble;
+use kyoho_core::{DeviceArray, Error, Interaction, Result};
+use kyoho_laws::double_double::DoubleDouble;
 
 use super::structures::{
     kyoho_const_integers, kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_reals,

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use crate::abi::arrays;
-use crate::data::{
+use kyoho_core::{
     DeviceBodies, DevicePlace, Error, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, ResultCode, Source,
 };
-use crate::engine::{QuadSource, System};
-use crate::law::double_double::DoubleDouble;
+use kyoho_engine::{QuadSource, System};
+use kyoho_laws::double_double::DoubleDouble;
 
 use super::call_on;
 use super::lists::{BodyRows, on_host};

@@ -6,7 +6,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::os::raw::{c_char, c_void};
 use std::ptr;
 
-use crate::data::{DevicePlace, Error, Interaction, Result};
+use kyoho_core::{DevicePlace, Error, Interaction, Result};
 
 use super::rows::Real;
 use super::{

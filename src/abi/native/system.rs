@@ -6,8 +6,8 @@ use std::ptr;
 
 use crate::abi::boundary::{self, required};
 use crate::abi::{arrays, opening};
-use crate::data::{Error, ResultCode};
-use crate::engine::Statistics;
+use kyoho_core::{Error, ResultCode};
+use kyoho_engine::Statistics;
 
 use super::interactions::interaction_of;
 use super::structures::{self, kyoho_interaction, kyoho_options, kyoho_statistics};

@@ -1,7 +1,7 @@
 //! The errors of forces by a tree, and neighbours that a tree finds.
 
 use crate::abi::arrays::{self, Output};
-use crate::data::{Error, ResultCode, memory};
+use kyoho_core::{Error, ResultCode, memory};
 
 use super::block::SinkRows;
 use super::call_on;

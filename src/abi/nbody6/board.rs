@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use crate::abi::arrays::Input;
 use crate::abi::diagnostics::{Failure, Outcome};
 use crate::abi::opening::{self, Interface, Opened};
-use crate::data::{Error, NeighbourCriterion, Order, Precision, Result, Scope, Sink, Source, padded};
+use kyoho_core::{Error, NeighbourCriterion, Order, Precision, Result, Scope, Sink, Source, padded};
 
 const REGULAR: Interface = Interface {
     name: "gpunb",

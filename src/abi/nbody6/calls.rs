@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::abi::arrays::{self, Input, Output, scalar};
 use crate::abi::diagnostics::{FAILED, answer, answer_or};
-use crate::data::{Error, NeighbourCriterion, Result, Sink, padded};
+use kyoho_core::{Error, NeighbourCriterion, Result, Sink, padded};
 
 use super::board::{Bodies, board};
 

@@ -9,7 +9,7 @@
 
 use std::ffi::c_int;
 
-use crate::data::NeighbourCriterion;
+use kyoho_core::NeighbourCriterion;
 
 use super::calls::{self, Places, RegularArguments};
 

@@ -10,7 +10,7 @@
 use std::ffi::c_int;
 
 use crate::abi::arrays::scalar;
-use crate::data::NeighbourCriterion;
+use kyoho_core::NeighbourCriterion;
 
 use super::calls::{self, Places, RegularArguments};
 

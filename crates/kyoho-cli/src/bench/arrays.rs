@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::bench::measure::{Particle, SOFTENING};
 use crate::failure::Result;
-use kyoho::data::{Forces, Interaction, memory};
-use kyoho::engine::lists::{Column, GivenBodies};
+use kyoho_core::{Forces, Interaction, memory};
+use kyoho_engine::lists::{Column, GivenBodies};
 
 /// The name of the arrays in errors about memory.
 const ARRAYS: &str = "the arrays of bodies";
@@ -93,9 +93,9 @@ impl Received {
 
     /// Returns the potential and the acceleration of a sink.
     #[cfg(test)]
-    pub fn of(&self, sink: usize) -> (f64, kyoho::integrator::body::Vector) {
+    pub fn of(&self, sink: usize) -> (f64, kyoho_integrators::body::Vector) {
         let number = |place: &AtomicU64| f64::from_bits(place.load(Ordering::Relaxed));
-        let acceleration = kyoho::integrator::body::vector(|k| number(&self.derivatives[0][3 * sink + k]));
+        let acceleration = kyoho_integrators::body::vector(|k| number(&self.derivatives[0][3 * sink + k]));
         (number(&self.potentials[sink]), acceleration)
     }
 }

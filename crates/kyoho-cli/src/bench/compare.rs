@@ -3,7 +3,7 @@
 use crate::bench::measure::Bench;
 use crate::bench::row::Work;
 use crate::failure::{Failure, Result};
-use kyoho::data::{Forces, memory};
+use kyoho_core::{Forces, memory};
 
 /// The quantities that may be computed for a sink.
 const QUANTITIES: [&str; 9] = [
@@ -75,8 +75,8 @@ mod tests {
     use crate::bench::measure::{Particle, bodies};
     use kyoho::Setup;
     use kyoho::config::{DeviceChoice, Settings, Wanted};
-    use kyoho::data::{Order, Precision};
-    use kyoho::hal::Backend;
+    use kyoho_core::{Order, Precision};
+    use kyoho_hal::Backend;
 
     use super::*;
 

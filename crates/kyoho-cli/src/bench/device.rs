@@ -2,8 +2,8 @@
 
 use crate::bench::arrays::Bodies;
 use crate::failure::Result;
-use kyoho::data::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, memory};
-use kyoho::hal::cuda::{Cuda, Memory};
+use kyoho_core::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, memory};
+use kyoho_hal::cuda::{Cuda, Memory};
 
 /// Memory of a device for arrays, which is freed with this.
 pub struct DeviceMemory {

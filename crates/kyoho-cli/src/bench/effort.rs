@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::failure::{Failure, Result};
-use kyoho::data::error::shown;
+use kyoho_core::error::shown;
 
 /// How long is measured.
 #[derive(Debug, Clone, Copy)]

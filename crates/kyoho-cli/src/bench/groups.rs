@@ -11,10 +11,10 @@ use crate::bench::row::{Row, Work};
 use crate::bench::table::print_json;
 use crate::failure::{Failure, Result};
 use crate::model::random::Random;
-use kyoho::data::{DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DeviceSources, Interaction, memory};
-use kyoho::engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
-use kyoho::hal::Backend;
 use kyoho::{Setup, System};
+use kyoho_core::{DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DeviceSources, Interaction, memory};
+use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
+use kyoho_hal::Backend;
 
 /// The groups of a row, which have the same numbers of sinks and of sources.
 #[derive(Debug, Clone, Copy)]
@@ -338,8 +338,8 @@ fn print(row: &Row, n_times_n: &Row) -> Result<()> {
 mod tests {
     use crate::bench::measure::SOFTENING;
     use kyoho::config::Settings;
-    use kyoho::data::{Order, Precision};
-    use kyoho::integrator::body::{Vector, vector};
+    use kyoho_core::{Order, Precision};
+    use kyoho_integrators::body::{Vector, vector};
 
     use super::*;
 

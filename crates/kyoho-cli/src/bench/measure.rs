@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use crate::bench::row::{Row, Work};
 use crate::failure::Result;
 use crate::model::plummer;
-use kyoho::data::{Forces, Order, Sink, Source, memory, padded};
-use kyoho::hal::Backend;
-use kyoho::integrator::body::{self, Body, Vector};
 use kyoho::{Setup, System};
+use kyoho_core::{Forces, Order, Sink, Source, memory, padded};
+use kyoho_hal::Backend;
+use kyoho_integrators::body::{self, Body, Vector};
 
 /// The softening length. It does not change the work, and it keeps the forces of the model's
 /// closest pairs ordinary.

@@ -24,10 +24,10 @@ use crate::machine::Machine;
 use crate::precision::precision;
 use kyoho::Setup;
 use kyoho::config::{DeviceChoice, Settings, Wanted};
-use kyoho::data::{Interaction, Order, Precision, Scope};
-use kyoho::hal::Backend;
-use kyoho::law::catalogue::{self, CATALOGUE};
-use kyoho::method::direct::gpu::shapes::{ForcedShape, SHAPES};
+use kyoho_core::{Interaction, Order, Precision, Scope};
+use kyoho_hal::Backend;
+use kyoho_laws::catalogue::{self, CATALOGUE};
+use kyoho_methods::direct::gpu::shapes::{ForcedShape, SHAPES};
 
 /// The options of `kyoho bench`.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::failure::Result;
-use kyoho::data::Scope;
+use kyoho_core::Scope;
 
 /// The work that one row measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -9,8 +9,8 @@ use crate::bench::row::{self, Row, Work};
 use crate::failure::{Failure, Result};
 use kyoho::Setup;
 use kyoho::config::Settings;
-use kyoho::data::Interaction;
-use kyoho::hal::Backend;
+use kyoho_core::Interaction;
+use kyoho_hal::Backend;
 
 /// Measures and prints.
 pub fn run(arguments: &Arguments, settings: &Settings, interactions: &[Arc<Interaction>]) -> Result<()> {

@@ -13,11 +13,11 @@ use crate::bench::table::print_json;
 use crate::bench::{Arguments, given};
 use crate::failure::{Failure, Result};
 use crate::machine::named;
-use kyoho::data::error::shown;
-use kyoho::data::{DeviceBodies, DeviceForces, Order, SinkOrder, TreeAccuracy, TreePhase, memory};
-use kyoho::engine::TreeErrors;
-use kyoho::hal::Backend;
 use kyoho::{Setup, System};
+use kyoho_core::error::shown;
+use kyoho_core::{DeviceBodies, DeviceForces, Order, SinkOrder, TreeAccuracy, TreePhase, memory};
+use kyoho_engine::TreeErrors;
+use kyoho_hal::Backend;
 
 /// The numbers of bodies on GPUs and on CPUs.
 const BODIES: [[u32; 3]; 2] = [[1 << 17, 1 << 20, 1 << 23], [1 << 14, 1 << 16, 1 << 18]];

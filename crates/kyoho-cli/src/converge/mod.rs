@@ -12,12 +12,11 @@ use crate::machine::Machine;
 use crate::model::plummer;
 use crate::picture;
 use kyoho::System;
-use kyoho::data::error::shown;
-use kyoho::data::{Order, Precision};
-use kyoho::integrator;
-use kyoho::integrator::body::Body;
-use kyoho::integrator::energy::Energies;
-use kyoho::integrator::plan::{Plan, StepCriterion};
+use kyoho_core::error::shown;
+use kyoho_core::{Order, Precision};
+use kyoho_integrators::body::Body;
+use kyoho_integrators::energy::Energies;
+use kyoho_integrators::plan::{Plan, StepCriterion};
 
 /// The options of `kyoho converge`.
 #[derive(Debug, clap::Args)]
@@ -157,7 +156,7 @@ fn plan(order: Order, softening: f64, step: f64, interval: f64) -> Plan {
 fn error(system: System, plan: Plan, model: &[Body], energies: &mut Energies) -> Result<f64> {
     let meetings = (1.0 / plan.interval) as u32;
     let before = energies.of(model)?.total();
-    let mut integrator = integrator::of(system, &plan, model.to_vec())?;
+    let mut integrator = kyoho_integrators::of(system, &plan, model.to_vec())?;
     let mut squares = 0.0;
     for _ in 0..meetings {
         integrator.advance(&mut |_, _| true)?;

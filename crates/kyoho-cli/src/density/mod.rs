@@ -11,9 +11,9 @@ use crate::failure::{Failure, Result};
 use crate::file;
 use crate::machine::named;
 use crate::run::snapshot;
-use kyoho::data::error::shown;
-use kyoho::data::memory::filled;
-use kyoho::integrator::body::{Body, Vector, sum};
+use kyoho_core::error::shown;
+use kyoho_core::memory::filled;
+use kyoho_integrators::body::{Body, Vector, sum};
 pub use region::Region;
 
 /// The options of `kyoho picture`.

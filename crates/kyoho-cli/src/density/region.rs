@@ -1,7 +1,7 @@
 //! The square that a picture shows.
 
-use kyoho::data::error::shown;
-use kyoho::integrator::body::{Body, Vector, sum, vector};
+use kyoho_core::error::shown;
+use kyoho_integrators::body::{Body, Vector, sum, vector};
 
 /// The part of the mass, and of the bodies, that a square holds where its width is not given.
 const HELD: f64 = 0.95;

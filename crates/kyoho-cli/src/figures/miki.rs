@@ -11,11 +11,11 @@ use crate::failure::Result;
 use crate::figures::{Common, Figures, is_on_cpu, numbers, on_one, powers, settings};
 use crate::progress;
 use kyoho::Setup;
-use kyoho::data::{Order, Precision, chunks_below};
-use kyoho::hal::Backend;
-use kyoho::law::catalogue;
-use kyoho::method::direct::gpu::reduction;
-use kyoho::method::direct::gpu::shapes::{ForcedShape, SHAPES, Shape};
+use kyoho_core::{Order, Precision, chunks_below};
+use kyoho_hal::Backend;
+use kyoho_laws::catalogue;
+use kyoho_methods::direct::gpu::reduction;
+use kyoho_methods::direct::gpu::shapes::{ForcedShape, SHAPES, Shape};
 
 /// The options of `kyoho figures miki`.
 #[derive(Debug, clap::Args)]

@@ -19,8 +19,8 @@ use crate::file;
 use crate::machine::Machine;
 use kyoho::Setup;
 use kyoho::config::{DeviceChoice, Settings, Wanted};
-use kyoho::data::{Order, Precision};
-use kyoho::hal::{Backend, DeviceKind};
+use kyoho_core::{Order, Precision};
+use kyoho_hal::{Backend, DeviceKind};
 
 /// The options of `kyoho figures`.
 #[derive(Debug, clap::Args)]

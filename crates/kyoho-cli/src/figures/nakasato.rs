@@ -18,8 +18,8 @@ use crate::model::random::Random;
 use crate::model::random_sphere;
 use crate::progress;
 use kyoho::Setup;
-use kyoho::data::{Order, Precision, memory, padded};
-use kyoho::integrator::body::Vector;
+use kyoho_core::{Order, Precision, memory, padded};
+use kyoho_integrators::body::Vector;
 
 /// The options of `kyoho figures nakasato`.
 #[derive(Debug, clap::Args)]

@@ -14,8 +14,8 @@ use crate::model::isolated::centre;
 use crate::model::plummer;
 use crate::model::random::Random;
 use crate::model::{Course, Destination, Model, Star};
-use kyoho::data::memory::room;
-use kyoho::integrator::body::{Vector, length};
+use kyoho_core::memory::room;
+use kyoho_integrators::body::{Vector, length};
 
 /// The options of `kyoho model cartwheel`.
 #[derive(Debug, clap::Args)]

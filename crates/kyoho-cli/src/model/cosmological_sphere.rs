@@ -14,9 +14,9 @@ use crate::model::fourier::{Number, transform};
 use crate::model::isolated::centre;
 use crate::model::random::Random;
 use crate::model::{Destination, Model, Star};
-use kyoho::data::error::shown;
-use kyoho::data::memory::{filled, push};
-use kyoho::integrator::body::{Vector, sum, vector};
+use kyoho_core::error::shown;
+use kyoho_core::memory::{filled, push};
+use kyoho_integrators::body::{Vector, sum, vector};
 
 /// The options of `kyoho model cosmological-sphere`.
 #[derive(Debug, clap::Args)]
@@ -297,12 +297,11 @@ mod tests {
     use clap::Parser;
     use kyoho::System;
     use kyoho::config::Settings;
-    use kyoho::data::{Order, Precision};
+    use kyoho_core::{Order, Precision};
 
     use super::*;
-    use kyoho::integrator;
-    use kyoho::integrator::body::{Body, length};
-    use kyoho::integrator::plan::{Plan, StepCriterion};
+    use kyoho_integrators::body::{Body, length};
+    use kyoho_integrators::plan::{Plan, StepCriterion};
 
     #[derive(Parser)]
     struct Line {
@@ -466,7 +465,7 @@ mod tests {
             };
             let bodies = stars.iter().map(|star| Body::new(sphere.mass(), star.position, star.velocity)).collect();
             let setup = Settings::from_environment().unwrap().setup(plan.order, plan.precision).unwrap();
-            let mut leapfrog = integrator::of(System::new(&setup).unwrap(), &plan, bodies).unwrap();
+            let mut leapfrog = kyoho_integrators::of(System::new(&setup).unwrap(), &plan, bodies).unwrap();
             leapfrog.advance(&mut |_, _| true).unwrap();
             let before = radius(&mut stars.iter().map(|star| star.position));
             let after = radius(&mut leapfrog.bodies().iter().map(|body| body.position));

@@ -7,8 +7,8 @@ use crate::model::isolated::centre;
 use crate::model::plummer;
 use crate::model::random::Random;
 use crate::model::{Course, Destination, Model, Star};
-use kyoho::data::error::shown;
-use kyoho::data::memory::room;
+use kyoho_core::error::shown;
+use kyoho_core::memory::room;
 
 /// The options of `kyoho model figure-eight`.
 #[derive(Debug, clap::Args)]
@@ -151,10 +151,10 @@ impl Choreography {
 mod tests {
     use kyoho::System;
     use kyoho::config::Settings;
-    use kyoho::data::{Order, Precision};
-    use kyoho::integrator::body::{Body, length, vector};
-    use kyoho::integrator::plan::{ETA4, Plan, SHORTEST, StepCriterion, whole};
-    use kyoho::integrator::{self, Integrator};
+    use kyoho_core::{Order, Precision};
+    use kyoho_integrators::Integrator;
+    use kyoho_integrators::body::{Body, length, vector};
+    use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, StepCriterion, whole};
 
     use super::*;
 
@@ -178,7 +178,7 @@ mod tests {
             tree: None,
         };
         let body = |star: Star| Body::new(choreography.mass(), star.position, star.velocity);
-        integrator::of(System::new(&setup).unwrap(), &plan, choreography.centres().map(body).collect()).unwrap()
+        kyoho_integrators::of(System::new(&setup).unwrap(), &plan, choreography.centres().map(body).collect()).unwrap()
     }
 
     fn distance(body: &Body, star: &Star) -> f64 {

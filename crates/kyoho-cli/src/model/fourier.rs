@@ -4,7 +4,7 @@ use rustfft::num_complex::Complex;
 use rustfft::{FftDirection, FftPlannerScalar};
 
 use crate::failure::Result;
-use kyoho::data::memory::filled;
+use kyoho_core::memory::filled;
 
 /// A complex number.
 pub type Number = Complex<f64>;

@@ -71,7 +71,7 @@ fn g(q: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kyoho::integrator::body::length;
+    use kyoho_integrators::body::length;
 
     #[test]
     fn the_factor_of_the_distribution_function_is_that_of_the_article() {

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use crate::failure::Result;
 use crate::model::random::Random;
 use crate::model::{Star, TICK, bar};
-use kyoho::data::memory::{self, room};
-use kyoho::integrator::body::{Body, Vector, length, sum, vector};
-use kyoho::integrator::energy::{Energies, Energy};
+use kyoho_core::memory::{self, room};
+use kyoho_integrators::body::{Body, Vector, length, sum, vector};
+use kyoho_integrators::energy::{Energies, Energy};
 
 /// A model of bodies of equal masses whose directions are drawn independently of their radii.
 pub struct Isolated {
@@ -104,7 +104,7 @@ pub fn centre(stars: &mut [Star]) {
 #[cfg(test)]
 mod tests {
     use kyoho::config::Settings;
-    use kyoho::data::{Order, Precision};
+    use kyoho_core::{Order, Precision};
 
     use super::*;
     use crate::model::hernquist::HERNQUIST;

@@ -26,9 +26,9 @@ use crate::run::snapshot::Format;
 use crate::run::snapshot_hdf5 as hdf5;
 use crate::{file, progress};
 use isolated::Isolated;
-use kyoho::data::{Order, Precision, memory};
-use kyoho::integrator::body::{Body, Vector, vector};
-use kyoho::integrator::energy::Energies;
+use kyoho_core::{Order, Precision, memory};
+use kyoho_integrators::body::{Body, Vector, vector};
+use kyoho_integrators::energy::Energies;
 
 /// The options of `kyoho model`.
 #[derive(Debug, clap::Args)]

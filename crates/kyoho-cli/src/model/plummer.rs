@@ -7,9 +7,9 @@ use crate::failure::Result;
 use crate::model::Star;
 use crate::model::isolated::{Isolated, VIRIAL, body, centre};
 use crate::model::random::Random;
-use kyoho::data::memory::room;
-use kyoho::integrator::body::Body;
-use kyoho::integrator::energy::Energies;
+use kyoho_core::memory::room;
+use kyoho_integrators::body::Body;
+use kyoho_integrators::energy::Energies;
 
 /// The Plummer model.
 pub const PLUMMER: Isolated = Isolated {
@@ -84,7 +84,7 @@ fn speed(random: &mut Random, radius: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kyoho::integrator::body::length;
+    use kyoho_integrators::body::length;
 
     #[test]
     fn half_of_the_mass_lies_within_the_half_mass_radius() {

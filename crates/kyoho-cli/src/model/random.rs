@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use kyoho::integrator::body::Vector;
+use kyoho_integrators::body::Vector;
 
 /// The generator SplitMix64 (Steele, Lea & Flood 2014, OOPSLA, 453).
 pub struct Random(pub u64);

@@ -4,7 +4,7 @@ use crate::count::count;
 use crate::failure::Result;
 use crate::model::random::Random;
 use crate::model::{Course, Destination, Model, Star};
-use kyoho::data::memory::room;
+use kyoho_core::memory::room;
 
 /// The options of `kyoho model random`.
 #[derive(Debug, clap::Args)]

@@ -3,8 +3,8 @@
 use crate::model::Star;
 use crate::model::isolated::{Isolated, VIRIAL};
 use crate::model::random::Random;
-use kyoho::integrator::body::Vector;
-use kyoho::integrator::energy::Energy;
+use kyoho_integrators::body::Vector;
+use kyoho_integrators::energy::Energy;
 
 /// The sphere whose velocities have as much energy as in virial equilibrium. As a star's velocity
 /// does not depend on its place, the sphere is not stationary.
@@ -42,7 +42,7 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kyoho::integrator::body::length;
+    use kyoho_integrators::body::length;
 
     #[test]
     fn every_layer_has_the_same_density() {

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use kyoho::law::language::Costs;
-use kyoho::law::language::list::Stage;
-use kyoho::law::language::number::Number;
-use kyoho::law::language::syntax::Side;
-use kyoho::law::language::types::Scalar;
-use kyoho::method::pairs::{PairKernel, Rows};
+use kyoho_language::Costs;
+use kyoho_language::list::Stage;
+use kyoho_language::number::Number;
+use kyoho_language::syntax::Side;
+use kyoho_language::types::Scalar;
+use kyoho_methods::pairs::{PairKernel, Rows};
 
 use super::{Text, set_parameters};
 use crate::count::count;
@@ -98,8 +98,7 @@ fn draw(kernel: &mut PairKernel, counts: [usize; 2]) -> Result<()> {
     let list = kernel.list().clone();
     for side in [Side::I, Side::J] {
         for (number, field) in list.fields[side as usize].iter().enumerate() {
-            let is_checked =
-                |check: &&kyoho::law::language::list::IndexCheck| (check.side, check.field) == (side, number);
+            let is_checked = |check: &&kyoho_language::list::IndexCheck| (check.side, check.field) == (side, number);
             let extent = list.checks.iter().filter(is_checked).map(|check| check.extent).min();
             let drawn = Drawn { scalar: field.of.scalar, count: counts[side as usize], extent };
             kernel.set(&format!("{}.{}", side.name(), field.name), &drawn)?;

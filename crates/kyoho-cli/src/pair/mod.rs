@@ -5,13 +5,13 @@ mod bench;
 use std::path::{Path, PathBuf};
 
 use kyoho::Backend;
-use kyoho::data::Order;
-use kyoho::law::double_double::DoubleDouble;
-use kyoho::law::language::number::Number;
-use kyoho::law::language::syntax::{Field, Side};
-use kyoho::law::language::types::Scalar;
-use kyoho::law::language::{Options, PairProgram, gravity};
-use kyoho::method::pairs::{Packed, PairKernel, PairMachine, Rows};
+use kyoho_core::Order;
+use kyoho_language::number::Number;
+use kyoho_language::syntax::{Field, Side};
+use kyoho_language::types::Scalar;
+use kyoho_language::{Options, PairProgram, gravity};
+use kyoho_laws::double_double::DoubleDouble;
+use kyoho_methods::pairs::{Packed, PairKernel, PairMachine, Rows};
 
 use crate::count::count;
 use crate::failure::{Failure, Result};

@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::failure::{Failure, Result};
 use crate::file::text;
 use crate::run::snapshot_hdf5;
-use kyoho::data::error::{shortened, shown};
-use kyoho::data::memory;
-use kyoho::integrator::body::Body;
+use kyoho_core::error::{shortened, shown};
+use kyoho_core::memory;
+use kyoho_integrators::body::Body;
 
 /// Reads the bodies from the bytes of a file in HDF5 or of a text. A text has a line for each body,
 /// with its mass, position and velocity. Blank lines and text after a `#` are comments. Exponents

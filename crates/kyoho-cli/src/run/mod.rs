@@ -19,10 +19,10 @@ use crate::machine::named;
 use crate::model::plummer;
 use crate::{picture, progress};
 use kyoho::System;
-use kyoho::integrator::body::Body;
-use kyoho::integrator::energy::Energies;
-use kyoho::integrator::plan::Plan;
-use kyoho::integrator::{self, Integrator};
+use kyoho_integrators::Integrator;
+use kyoho_integrators::body::Body;
+use kyoho_integrators::energy::Energies;
+use kyoho_integrators::plan::Plan;
 
 pub use options::Arguments;
 
@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
     let mut meeting = start;
     let (first, bodies) = (meeting.number, std::mem::take(&mut meeting.bodies));
-    let mut integrator = integrator::of(system, &plan, bodies.into_owned())?;
+    let mut integrator = kyoho_integrators::of(system, &plan, bodies.into_owned())?;
     let measured = |integrator: &mut dyn Integrator| {
         if arguments.report_error { integrator.tree_errors(SAMPLES) } else { Ok(None) }
     };

@@ -8,9 +8,9 @@ use crate::machine::{Machine, named};
 use crate::precision::precision;
 use crate::run::snapshot::Snapshot;
 use kyoho::config::Settings;
-use kyoho::data::error::shown;
-use kyoho::data::{Error, Order, TreeAccuracy};
-use kyoho::integrator::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta, whole};
+use kyoho_core::error::shown;
+use kyoho_core::{Error, Order, TreeAccuracy};
+use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta, whole};
 
 /// The options of `kyoho run`.
 #[derive(Debug, clap::Args)]

@@ -7,7 +7,7 @@ use std::thread::{Builder, JoinHandle};
 use crate::failure::{Failure, Result};
 use crate::file;
 use crate::run::snapshot::{Format, Snapshot};
-use kyoho::integrator::body::Body;
+use kyoho_integrators::body::Body;
 
 /// The folder for snapshots, if there is one. The bodies move on while a snapshot of them is written.
 pub struct Output {

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use crate::failure::Result;
 use kyoho::config::Settings;
-use kyoho::data::Order;
-use kyoho::data::error::shown;
-use kyoho::engine::TreeErrors;
-use kyoho::integrator::energy::Energy;
-use kyoho::integrator::plan::Plan;
-use kyoho::integrator::{Approach, Counts, EnergyJump};
 use kyoho::{Setup, System};
+use kyoho_core::Order;
+use kyoho_core::error::shown;
+use kyoho_engine::TreeErrors;
+use kyoho_integrators::energy::Energy;
+use kyoho_integrators::plan::Plan;
+use kyoho_integrators::{Approach, Counts, EnergyJump};
 
 /// The energies at one time.
 #[derive(Debug, Clone, Copy, Serialize)]

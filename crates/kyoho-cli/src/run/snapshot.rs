@@ -16,10 +16,10 @@ use crate::failure::{Failure, Result};
 use crate::file;
 use crate::run::input::{self, fill, rows};
 use crate::run::snapshot_hdf5 as hdf5;
-use kyoho::data::error::{shortened, shown};
-use kyoho::data::{Order, Precision, TreeAccuracy};
-use kyoho::integrator::body::{Body, DERIVATIVES};
-use kyoho::integrator::plan::{ETA4, Plan, SHORTEST_INTERVAL, StepCriterion, whole};
+use kyoho_core::error::{shortened, shown};
+use kyoho_core::{Order, Precision, TreeAccuracy};
+use kyoho_integrators::body::{Body, DERIVATIVES};
+use kyoho_integrators::plan::{ETA4, Plan, SHORTEST_INTERVAL, StepCriterion, whole};
 
 /// The state of a run at a time when all bodies meet.
 #[derive(Debug, Clone, PartialEq)]

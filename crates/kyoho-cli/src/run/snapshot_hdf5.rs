@@ -12,7 +12,7 @@ use hdf5_pure::{AttrValue, Error, File, FileBuilder};
 
 use crate::failure::{Failure, Result};
 use crate::run::snapshot::{Header, Snapshot, Value, check, checksum, vectors};
-use kyoho::integrator::body::{Body, DERIVATIVES, Vector};
+use kyoho_integrators::body::{Body, DERIVATIVES, Vector};
 
 /// The number of bytes before those of HDF5. It is the smallest that the format allows.
 const USER_BLOCK: usize = 512;
@@ -164,7 +164,7 @@ pub fn bodies(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
     let count = Some(masses.len());
     let (positions, velocities) = (content.rows(VECTORS[0], count)?, content.rows(VECTORS[1], count)?);
     if let Some(place) = masses.iter().position(|[mass]| *mass < 0.0) {
-        let mass = kyoho::data::error::shown(masses[place][0]);
+        let mass = kyoho_core::error::shown(masses[place][0]);
         let reason = format!("the mass of body {} is {mass}; allowed: zero and above", place + 1);
         return Err(Failure::file(path, reason));
     }
@@ -230,7 +230,7 @@ impl<'a> Content<'a> {
 #[cfg(test)]
 mod tests {
     use crate::run::snapshot::tests::snapshot;
-    use kyoho::data::Order;
+    use kyoho_core::Order;
 
     use super::*;
 

@@ -3,9 +3,9 @@
 
 use crate::models::{Random, plummer, sink_at, source};
 use crate::{Check, Findings, Needs, Target};
-use kyoho::data::{Precision, Result, Sink, Source, TreeAccuracy};
-use kyoho::engine::System;
-use kyoho::hal::Backend;
+use kyoho_core::{Precision, Result, Sink, Source, TreeAccuracy};
+use kyoho_engine::System;
+use kyoho_hal::Backend;
 
 /// The number of bodies of most sets.
 const BODIES: usize = 900;

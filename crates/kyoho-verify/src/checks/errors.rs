@@ -2,7 +2,7 @@
 
 use crate::models::{at, grid, sink_at, sinks_of};
 use crate::{Check, Findings, Needs, Twin};
-use kyoho::data::{Error, Result, ResultCode, Sink, Source};
+use kyoho_core::{Error, Result, ResultCode, Sink, Source};
 
 /// Notes a failure unless there is an error of this kind.
 pub(super) fn expect_error<T>(findings: &mut Findings, what: &str, found: Result<T>, expected: ResultCode) {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::models::{self, at, grid, sink_at, sinks_of, source};
 use crate::{Check, Limits, Needs, Problem, Twin, plummer_problem};
-use kyoho::data::Order;
+use kyoho_core::Order;
 
 static PLUMMER_1024: LazyLock<Problem> = LazyLock::new(|| plummer_problem(1024, 1));
 /// The model for which the tolerances of the catalogue are meant, and the bodies that are checked.

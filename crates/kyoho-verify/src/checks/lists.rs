@@ -11,9 +11,9 @@ use super::units::{SYSTEMS, star_and_dust};
 use crate::models::{Random, at, grid, plummer, sink_at, sinks_of, source};
 use crate::reference::{DoubleDouble, Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, PlainBatch, PlainLists, PlainSources, Target, Twin, measure};
-use kyoho::data::{Order, Result, ResultCode, Sink, Source};
-use kyoho::engine::System;
-use kyoho::hal::threads::Threads;
+use kyoho_core::{Order, Result, ResultCode, Sink, Source};
+use kyoho_engine::System;
+use kyoho_hal::threads::Threads;
 
 /// Bodies at the addresses 0, 1, ... and groups of sinks with lists of these.
 struct Groups {

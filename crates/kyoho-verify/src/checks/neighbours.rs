@@ -2,7 +2,7 @@
 
 use crate::models::{Random, at, grid, sink_at, sinks_of};
 use crate::{Check, Needs, Twin};
-use kyoho::data::Sink;
+use kyoho_core::Sink;
 
 fn within(sink: Sink, radius2: f64) -> Sink {
     Sink { radius2, ..sink }

@@ -3,7 +3,7 @@
 
 use crate::models::{Random, grid, sinks_of};
 use crate::{Check, Needs, Twin};
-use kyoho::data::Source;
+use kyoho_core::Source;
 
 /// Returns sources whose series have every term, each from a time of its own. All numbers are on a
 /// grid, so that doubles hold every predicted coordinate exactly.

@@ -1,7 +1,7 @@
 //! Systems in numbers of two doubles.
 
-use kyoho::data::{MAX_COEFFICIENTS, MAX_DERIVATIVES, Order, Result, Source};
 use kyoho::{QuadForce, QuadSink, QuadSource, System};
+use kyoho_core::{MAX_COEFFICIENTS, MAX_DERIVATIVES, Order, Result, Source};
 
 use crate::checks::prediction::moving;
 use crate::models::plummer;
@@ -106,7 +106,7 @@ fn compare(
     system.start_quad(sources.len(), true, sinks)?;
     let forces = system.wait()?;
     for (number, sink) in some.iter().enumerate() {
-        let (found, expected) = (forces.quad(number), force(order, &bodies, true, sink));
+        let (found, expected) = (QuadForce::of(&forces, number), force(order, &bodies, true, sink));
         findings.measure(what, error(&found, &expected, offsets.mass, vectors), ERROR);
         let high = (found.potential.high, found.derivatives.map(|vector| vector.map(|component| component.high))[0]);
         let nearest_doubles = (forces.potential(number), forces.acceleration(number));
@@ -173,13 +173,13 @@ pub const WRITES: Check = Check {
             derivatives: offsets.moved([[DoubleDouble::ZERO; 3]; MAX_DERIVATIVES], 0.0, order),
         };
         system.start_quad(300, true, [sink(1.0)])?;
-        let before = system.wait()?.quad(0);
+        let before = QuadForce::of(&system.wait()?, 0);
         system.start_quad(300, true, [sink(1.0)])?;
         for address in [0, 7, 299] {
             sources[address] = Source { index: address as i32, ..other[address + 300] };
             system.set_quad_source(address, &offsets.source(&sources[address], order))?;
         }
-        findings.expect_equal("a block that was begun before", system.wait()?.quad(0), before);
+        findings.expect_equal("a block that was begun before", QuadForce::of(&system.wait()?, 0), before);
         compare((&mut system, order), (&offsets, &sources, 0.0), "after writes during a block", findings)?;
         // A plain write has no low limbs, whatever was there before.
         let plain = Offsets { vectors: [0.0; MAX_DERIVATIVES], time: 0.0, mass: number(1.0) };

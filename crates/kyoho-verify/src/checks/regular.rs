@@ -7,7 +7,7 @@
 
 use crate::models::{Random, at, grid, plummer, sink_at, sinks_of, source};
 use crate::{Check, Needs, Twin};
-use kyoho::data::{NeighbourCriterion, Sink, Source};
+use kyoho_core::{NeighbourCriterion, Sink, Source};
 
 /// Numbers of sinks on both sides of the widths of vectors.
 const SINKS: [usize; 4] = [1, 3, 16, 21];
@@ -31,7 +31,7 @@ pub const BORDER: Check = Check {
             let place: [f64; 3] = std::array::from_fn(|k| 40.0 * number as f64 + 3.0 * random.unit() + k as f64);
             let velocity = random.direction();
             let (radius2, step) = (0.5 + random.unit(), random.unit());
-            let derivatives = kyoho::data::padded([place, velocity]);
+            let derivatives = kyoho_core::padded([place, velocity]);
             sinks.push(Sink { radius2, step, derivatives, ..sink_at(-1 - number as i32, place, 0.0) });
             for k in 0..ON_BORDER {
                 let mass = 0.5 + random.unit();
@@ -119,7 +119,7 @@ pub const STEPS: Check = Check {
             findings.expect_equal("the list", twin.system.neighbours(sink)?, expected);
         }
         for step in [1.0, 10.0] {
-            let moving = Sink { derivatives: kyoho::data::padded([[0.0; 3], [-1.0, 0.25, 0.0]]), ..sink(step) };
+            let moving = Sink { derivatives: kyoho_core::padded([[0.0; 3], [-1.0, 0.25, 0.0]]), ..sink(step) };
             twin.compare(findings, "a sink that moves", 300, true, &[moving])?;
         }
         // The sinks are bodies of a Plummer model, each with a step of its own.

@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::prediction::moving;
 use crate::models::{grid, plummer, sinks_of};
 use crate::{Check, Needs, Target, Twin};
-use kyoho::data::{Forces, Interaction, Order, Partition, Precision, Result, Sink, Source, chunks_below};
-use kyoho::engine::{Setup, System};
-use kyoho::hal::{Backend, DeviceKind};
-use kyoho::method::direct::gpu::reduction::plan;
-use kyoho::method::direct::gpu::shapes::{ForcedShape, SHAPES, Shape};
+use kyoho_core::{Forces, Interaction, Order, Partition, Precision, Result, Sink, Source, chunks_below};
+use kyoho_engine::{Setup, System};
+use kyoho_hal::{Backend, DeviceKind};
+use kyoho_methods::direct::gpu::reduction::plan;
+use kyoho_methods::direct::gpu::shapes::{ForcedShape, SHAPES, Shape};
 
 /// Returns every bit of some forces.
 pub(super) fn bits(forces: Forces) -> Vec<u64> {
@@ -430,7 +430,7 @@ pub const CLOSE_BLOCKS: Check = Check {
 
 #[cfg(test)]
 mod tests {
-    use kyoho::law::catalogue::CATALOGUE;
+    use kyoho_laws::catalogue::CATALOGUE;
 
     use super::*;
 

@@ -4,10 +4,10 @@ use super::repeat::bits;
 use crate::models::{self, Random, plummer, sink_at, sinks_of};
 use crate::reference::{Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, Target};
-use kyoho::data::{Order, Partition, Result, Sink, SinkOrder, Source, TreeAccuracy, TreePhase, TreeProfile};
-use kyoho::engine::moving::MovingBody;
-use kyoho::engine::{Setup, System};
-use kyoho::method::arrays::Motion;
+use kyoho_core::{Order, Partition, Result, Sink, SinkOrder, Source, TreeAccuracy, TreePhase, TreeProfile};
+use kyoho_engine::moving::MovingBody;
+use kyoho_engine::{Setup, System};
+use kyoho_methods::arrays::Motion;
 
 /// The number of bodies of the models.
 const BODIES: usize = 2000;

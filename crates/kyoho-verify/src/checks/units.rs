@@ -3,7 +3,7 @@
 use crate::models::{Random, sinks_of, source};
 use crate::reference::real::norm;
 use crate::{Check, Needs, Twin};
-use kyoho::data::{Sink, Source};
+use kyoho_core::{Sink, Source};
 
 /// A length, a mass and a speed of some system in some units.
 pub(super) const SYSTEMS: [(&str, [f64; 3]); 9] = [

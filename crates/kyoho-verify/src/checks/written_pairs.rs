@@ -4,15 +4,15 @@
 use crate::models::{Random, plummer};
 use crate::reference::{Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, Target};
-use kyoho::data::{Error, Order, Result, Sink};
-use kyoho::law::double_double::DoubleDouble;
-use kyoho::law::language::limbs::unnamed;
-use kyoho::law::language::list::{Input, Op, PairProgram};
-use kyoho::law::language::number::{Number, compute};
-use kyoho::law::language::syntax::{Reduction, Side};
-use kyoho::law::language::types::Scalar;
-use kyoho::law::language::{Options, compile, extreme, gravity};
-use kyoho::method::pairs::{ListedPairs, Packed, PairKernel, PairLists, PairMachine, Rows};
+use kyoho_core::{Error, Order, Result, Sink};
+use kyoho_language::limbs::unnamed;
+use kyoho_language::list::{Input, Op, PairProgram};
+use kyoho_language::number::{Number, compute};
+use kyoho_language::syntax::{Reduction, Side};
+use kyoho_language::types::Scalar;
+use kyoho_language::{Options, compile, extreme, gravity};
+use kyoho_laws::double_double::DoubleDouble;
+use kyoho_methods::pairs::{ListedPairs, Packed, PairKernel, PairLists, PairMachine, Rows};
 
 /// A field or a parameter with its numbers, of so many a row.
 struct Data {

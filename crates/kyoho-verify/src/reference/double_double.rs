@@ -1,6 +1,6 @@
 //! Numbers of about 106 bits as the sums need them.
 
-pub use kyoho::law::double_double::DoubleDouble;
+pub use kyoho_laws::double_double::DoubleDouble;
 
 use crate::reference::real::Real;
 

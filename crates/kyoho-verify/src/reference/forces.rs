@@ -1,7 +1,7 @@
 //! Prediction, forces and neighbours, computed directly from their definitions.
 
 use crate::reference::real::{Real, dot, norm};
-use kyoho::data::{MAX_COEFFICIENTS, MAX_DERIVATIVES, Order, Sink, Source};
+use kyoho_core::{MAX_COEFFICIENTS, MAX_DERIVATIVES, Order, Sink, Source};
 
 /// A source at the time of a block.
 #[derive(Debug, Clone, Copy)]
@@ -200,7 +200,7 @@ pub fn neighbours<R: Real>(sources: &[Predicted<R>], skip_own_index: bool, sink:
 #[cfg(test)]
 mod tests {
     use crate::reference::DoubleDouble;
-    use kyoho::data::padded;
+    use kyoho_core::padded;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use crate::reference::forces::{Predicted, difference};
 use crate::reference::real::{Real, dot};
-use kyoho::data::{NeighbourCriterion, Sink};
+use kyoho_core::{NeighbourCriterion, Sink};
 
 /// Returns the smaller of two squared distances of a source from a sink: at the time of the block,
 /// and a step of the sink later, when both have moved with their velocities.
@@ -29,7 +29,7 @@ pub fn is_left_out<R: Real>(source: &Predicted<R>, sink: &Sink, neighbour_criter
 
 #[cfg(test)]
 mod tests {
-    use kyoho::data::padded;
+    use kyoho_core::padded;
 
     use super::*;
 

@@ -8,13 +8,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use kyoho::Setup;
-use kyoho::data::records::RECORD_WORDS;
-use kyoho::data::{
+use kyoho_core::records::RECORD_WORDS;
+use kyoho_core::{
     Assignment, Block, CHUNK, Error, Order, PartialSums, Partition, Precision, RecordLine, Records, Result, Sources,
     Updates, Written,
 };
-use kyoho::hal::{Backend, DeviceDescription, DeviceKind};
-use kyoho::method::{self, Device, DeviceOptions, Machine};
+use kyoho_hal::{Backend, DeviceDescription, DeviceKind};
+use kyoho_methods::{Device, DeviceOptions, Machine};
 use kyoho_verify::{Selection, targets};
 
 /// The call in which a device fails.
@@ -168,7 +168,7 @@ impl Machine for Fakes {
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         let copy = Sources::new(options.interaction.n_coefficients);
-        let cpu = method::open(Backend::Cpu, 0, options.clone())?;
+        let cpu = kyoho_methods::open(Backend::Cpu, 0, options.clone())?;
         if backend != Backend::Cpu {
             self.notes().call(At::Open, backend, number)?;
         }
@@ -312,7 +312,7 @@ impl Gpu {
         (self.work, self.left, self.handed_in) = (None, 0, 0);
         self.copy = Sources::new(self.copy.n_coefficients());
         // Predictions of the old copy must not be used for the new one.
-        self.cpu = method::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
+        self.cpu = kyoho_methods::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
         self.stamps.clear();
     }
 
@@ -421,7 +421,7 @@ impl Device for Gpu {
             skip_own_index,
             time,
             low_time: 0.0,
-            low_sinks: kyoho::data::Sinks::default(),
+            low_sinks: kyoho_core::Sinks::default(),
             predicts,
             nj,
             units,

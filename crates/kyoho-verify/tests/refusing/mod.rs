@@ -8,7 +8,7 @@ use std::process::Command;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst};
 
-use kyoho::data::{Error, Result};
+use kyoho_core::{Error, Result};
 
 use crate::common::programs::alone;
 

@@ -18,8 +18,8 @@ use crate::machine::Machine;
 use crate::model::random_sphere;
 use crate::progress;
 use kyoho::Setup;
-use kyoho::data::{Order, Precision};
-use kyoho::integrator::body::Body;
+use kyoho_core::{Order, Precision};
+use kyoho_integrators::body::Body;
 use ring::Ring;
 use steps::{MODELS, Row, Run};
 

@@ -8,7 +8,7 @@ use super::steps::Run;
 use crate::bench::plot::Point;
 use crate::failure::Result;
 use crate::model::cartwheel;
-use kyoho::integrator::body::{Body, sum};
+use kyoho_integrators::body::{Body, sum};
 
 /// The side of the square in the picture of the disk.
 pub const WIDTH: f64 = 8.0;

@@ -9,12 +9,12 @@ use crate::failure::Result;
 use crate::model::figure_eight::{EIGHT, SUPER_EIGHT};
 use crate::model::{Course, Model, cartwheel, random_sphere};
 use crate::progress;
-use kyoho::data::{Order, Precision};
-use kyoho::integrator::body::Body;
-use kyoho::integrator::energy::Energies;
-use kyoho::integrator::plan::{ETA4, Plan, SHORTEST, StepCriterion, usual_eta};
-use kyoho::integrator::{self, Integrator};
 use kyoho::{Setup, System};
+use kyoho_core::{Order, Precision};
+use kyoho_integrators::Integrator;
+use kyoho_integrators::body::Body;
+use kyoho_integrators::energy::Energies;
+use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, StepCriterion, usual_eta};
 
 /// A model of the article.
 pub struct Timed {
@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
 
 /// Returns the leapfrog of a run, as `kyoho run --order 2 --precision single` has it.
 pub fn leapfrog(course: &Course, setup: &Setup, bodies: Vec<Body>) -> Result<Box<dyn Integrator + Send>> {
-    Ok(integrator::of(System::new(setup)?, &plan(course, course.step), bodies)?)
+    Ok(kyoho_integrators::of(System::new(setup)?, &plan(course, course.step), bodies)?)
 }
 
 /// Returns the plan of an interval.

@@ -7,8 +7,8 @@ use crate::failure::Result;
 use crate::figures::{Figures, is_on_cpu, on_one, powers, print, settings};
 use crate::progress;
 use kyoho::config::Settings;
-use kyoho::data::{Order, Precision};
-use kyoho::hal::{Backend, DeviceKind};
+use kyoho_core::{Order, Precision};
+use kyoho_hal::{Backend, DeviceKind};
 
 use super::Arguments;
 

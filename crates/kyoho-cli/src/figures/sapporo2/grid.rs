@@ -10,8 +10,8 @@ use crate::figures::{Figures, is_on_cpu, on_one, powers, settings};
 use crate::progress;
 use kyoho::Setup;
 use kyoho::config::Settings;
-use kyoho::data::{Order, Precision};
-use kyoho::hal::Backend;
+use kyoho_core::{Order, Precision};
+use kyoho_hal::Backend;
 
 use super::Arguments;
 use super::map::{self, Map};

@@ -11,12 +11,12 @@ use crate::failure::{Failure, Result};
 use crate::figures::{Figures, is_on_cpu, powers, settings, setup};
 use crate::model::plummer;
 use crate::progress;
-use kyoho::data::{Order, Precision};
-use kyoho::integrator::body::Body;
-use kyoho::integrator::energy::Energies;
-use kyoho::integrator::plan::{ETA4, Plan, SHORTEST, StepCriterion};
-use kyoho::integrator::{self, Integrator};
 use kyoho::{Setup, System};
+use kyoho_core::{Order, Precision};
+use kyoho_integrators::Integrator;
+use kyoho_integrators::body::Body;
+use kyoho_integrators::energy::Energies;
+use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, StepCriterion};
 
 use super::Arguments;
 
@@ -102,7 +102,7 @@ fn integrate(effort: &Effort, setup: &Setup, start: &[Body]) -> Result<Option<Ru
     let device = system.devices().first().map_or(String::new(), |device| device.name.clone());
     let bar = progress::bar(1000).with_message(format!("N = {n}, {} ", plan.precision.name()));
     let began = Instant::now();
-    let mut integrator = integrator::of(system, &plan, start.to_vec())?;
+    let mut integrator = kyoho_integrators::of(system, &plan, start.to_vec())?;
     let foreseen = advance(&mut *integrator, effort.limit, began, &mut |fraction| {
         bar.set_position((1000.0 * fraction) as u64);
     })?;

@@ -11,7 +11,7 @@ use crate::count::count;
 use crate::failure::{Failure, Result};
 use crate::figures::{Common, Figures, is_on_cpu, numbers, settings, setup};
 use crate::machine::named;
-use kyoho::data::{Order, Precision};
+use kyoho_core::{Order, Precision};
 
 /// The options of `kyoho figures sapporo2`.
 #[derive(Debug, clap::Args)]

@@ -1,0 +1,44 @@
+//! Plain data: sources, sinks, blocks, sums, records of writes, errors. Nothing here knows the
+//! floors above.
+
+pub mod block;
+pub mod device_arrays;
+pub mod error;
+pub mod forces;
+pub mod interaction;
+pub mod level;
+pub mod lists;
+pub mod memory;
+pub mod neighbours;
+pub mod partition;
+pub mod records;
+pub mod sinks;
+pub mod sources;
+pub mod spare;
+pub mod trees;
+pub mod units;
+pub mod updates;
+
+pub use block::{
+    Block, MAX_DERIVATIVES, Nearest, NeighbourCriterion, PartialSums, Sink, SinkUnits, Sums, add_in_pairs,
+    join_in_pairs,
+};
+pub use device_arrays::{DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources};
+pub use error::{Error, Result, ResultCode};
+pub use forces::Forces;
+pub use interaction::{Bounds, Interaction, Order, Precision, Scope, name_of};
+pub use level::Level;
+pub use lists::{AddressTable, Bodies, BodyColumns, GroupTable, InteractionLists, ListedSources, SinkGroup};
+pub use neighbours::{FoundNeighbours, NeighbourTable, Neighbourhoods};
+pub use partition::{
+    Assignment, CHUNK, Partition, SLICE_GROUPS, SLICES, chunk_of, chunks_below, chunks_of_slice, rounded_up,
+};
+pub use records::{Record, RecordLine, Records};
+pub use sinks::{SinkSlice, Sinks};
+pub use sources::{
+    Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, TakeChunk, Written, padded,
+};
+pub use spare::{Kept, Spare};
+pub use trees::{SinkOrder, TreeAccuracy, TreeBlock, TreePhase, TreeProfile};
+pub use units::Units;
+pub use updates::Updates;

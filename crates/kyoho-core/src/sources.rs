@@ -1,0 +1,608 @@
+//! The host's copy of the sources: the truth that every device copies from.
+
+use super::memory::{self, Boxed};
+use super::units::{Census, Sizes};
+use super::{CHUNK, Error, Interaction, MAX_DERIVATIVES, Result, Units, chunk_of, chunks_below};
+
+/// The number of Taylor coefficients that a source can have: position, velocity, acceleration / 2,
+/// jerk / 6, snap / 24, crackle / 120, and the next two derivatives of the position over 720 and
+/// 5040.
+pub const MAX_COEFFICIENTS: usize = 8;
+
+/// A source (j-particle): a mass whose position is a Taylor series in time.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Source {
+    /// The caller's name for it; sinks with the same index do not feel it.
+    pub index: i32,
+    /// The mass.
+    pub mass: f64,
+    /// The time to which the coefficients belong.
+    pub time: f64,
+    /// `coefficients[k]` is the k-th derivative of the position divided by k!: position, velocity,
+    /// acceleration / 2, jerk / 6, ...
+    pub coefficients: [[f64; 3]; MAX_COEFFICIENTS],
+}
+
+/// What a tree reads of a source, which is much faster to read than all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Body {
+    /// The caller's name for it.
+    pub index: i32,
+    /// The mass.
+    pub mass: f64,
+    /// The position at the time of the source.
+    pub position: [f64; 3],
+}
+
+/// The factorials of the numbers of the coefficients.
+const FACTORIALS: [f64; MAX_COEFFICIENTS] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0];
+
+impl Source {
+    /// Makes a source from its plain derivatives, none of them divided: position, velocity,
+    /// acceleration, jerk, ... Those that are not given are zero.
+    pub fn from_derivatives<const N: usize>(index: i32, mass: f64, time: f64, derivatives: [[f64; 3]; N]) -> Source {
+        let mut coefficients = padded(derivatives);
+        // The divisors are known when this is compiled, and the divisions are few and independent.
+        for k in 2..N {
+            coefficients[k] = coefficients[k].map(|component| component / FACTORIALS[k]);
+        }
+        Source { index, mass, time, coefficients }
+    }
+}
+
+/// Returns the vectors with zeros behind them.
+pub fn padded<const N: usize, const M: usize>(given: [[f64; 3]; N]) -> [[f64; 3]; M] {
+    const { assert!(N <= M) };
+    let mut all = [[0.0; 3]; M];
+    all[..N].copy_from_slice(&given);
+    all
+}
+
+/// A range that holds some indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexRange {
+    lowest: i32,
+    highest: i32,
+}
+
+impl IndexRange {
+    /// The range of no index.
+    pub const EMPTY: IndexRange = IndexRange { lowest: i32::MAX, highest: i32::MIN };
+
+    /// Returns the range, widened to hold one more index.
+    pub fn with(self, index: i32) -> IndexRange {
+        IndexRange { lowest: self.lowest.min(index), highest: self.highest.max(index) }
+    }
+
+    /// Returns the lowest and the highest index; the lowest is above the highest where there is
+    /// none.
+    pub fn bounds(&self) -> [i32; 2] {
+        [self.lowest, self.highest]
+    }
+
+    /// Whether some index may be in both.
+    pub fn meets(&self, other: &IndexRange) -> bool {
+        self.lowest <= other.highest && other.lowest <= self.highest
+    }
+}
+
+/// The number of consecutive sources whose values of a quantity stand together: as many as the
+/// widest vector holds doubles.
+pub const OCTET: usize = 8;
+
+/// A row of an octet: the values of one quantity.
+pub type Row = [f64; OCTET];
+
+/// The rows of an octet: the times, the masses, then the components of the Taylor coefficients.
+pub const TIME: usize = 0;
+/// See [`TIME`].
+pub const MASS: usize = 1;
+/// See [`TIME`]: component `c` of coefficient `k` is row `TAYLOR + 3 k + c`.
+pub const TAYLOR: usize = 2;
+
+/// `CHUNK` consecutive addresses in octets. One source is written to few pages, and all are read in
+/// one stream.
+pub struct Chunk {
+    rows: Box<[Row]>,
+    index: [i32; CHUNK],
+    range: IndexRange,
+    set: [u64; CHUNK / 64],
+    /// The sizes, by which units are chosen, of each source that is here or will be put here.
+    sizes: [Sizes; CHUNK],
+    stamp: u64,
+}
+
+impl Chunk {
+    /// Makes a chunk of places without sources.
+    pub fn new(n_coefficients: usize) -> Result<Chunk> {
+        let length = (TAYLOR + 3 * n_coefficients) * (CHUNK / OCTET);
+        let rows = bytemuck::try_zeroed_slice_box(length)
+            .map_err(|()| Error::OutOfMemory { what: "sources", bytes: length * size_of::<Row>() })?;
+        Ok(Chunk {
+            rows,
+            index: [0; CHUNK],
+            range: IndexRange::EMPTY,
+            set: [0; CHUNK / 64],
+            sizes: [Sizes::default(); CHUNK],
+            stamp: 0,
+        })
+    }
+
+    /// Iterates over the octets, each of `TAYLOR + 3 * n_coefficients` rows.
+    pub fn octets(&self) -> impl ExactSizeIterator<Item = &[Row]> {
+        self.rows.chunks_exact(self.rows.len() / (CHUNK / OCTET))
+    }
+
+    /// Returns the sources' indices.
+    pub fn indices(&self) -> &[i32; CHUNK] {
+        &self.index
+    }
+
+    /// Returns a range that holds the indices of all sources that were ever written here.
+    pub fn index_range(&self) -> IndexRange {
+        self.range
+    }
+
+    /// Whether the caller has ever written this place.
+    pub fn is_set(&self, place: usize) -> bool {
+        self.set[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// Returns the number of places that the caller has ever written.
+    pub fn count(&self) -> usize {
+        self.set.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether the caller has written each of the first `count` places.
+    pub fn all_set(&self, count: usize) -> bool {
+        (0..count.div_ceil(64)).all(|word| {
+            let wanted = match count - 64 * word {
+                64.. => u64::MAX,
+                bits => (1 << bits) - 1,
+            };
+            self.set[word] & wanted == wanted
+        })
+    }
+
+    /// Returns a number that changes whenever a source of this chunk is written, and that no other
+    /// state of it ever had.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// Forgets all sources.
+    pub fn clear(&mut self) {
+        (self.range, self.set) = (IndexRange::EMPTY, [0; CHUNK / 64]);
+    }
+
+    /// Writes the source at a place, and the stamp of the chunk with it.
+    pub fn write(&mut self, place: usize, source: &Source, stamp: u64) {
+        let rows = self.rows.len() / (CHUNK / OCTET);
+        let octet = &mut self.rows[place / OCTET * rows..][..rows];
+        let lane = place % OCTET;
+        octet[TIME][lane] = source.time;
+        octet[MASS][lane] = source.mass;
+        for (row, component) in octet[TAYLOR..].iter_mut().zip(source.coefficients.iter().flatten()) {
+            row[lane] = *component;
+        }
+        self.index[place] = source.index;
+        self.range = self.range.with(source.index);
+        self.set[place / 64] |= 1 << (place % 64);
+        self.stamp = stamp;
+    }
+
+    /// Writes the sources of the first places, of which so many coefficients are kept, in the place
+    /// of all that are here, and adds their sizes to counts.
+    pub fn replace_all(
+        &mut self,
+        sources: impl ExactSizeIterator<Item = Source>,
+        n_coefficients: usize,
+        counts: &mut [[u32; 4]],
+    ) {
+        let stamp = self.stamp;
+        self.clear();
+        for (place, source) in sources.enumerate() {
+            self.write(place, &source, stamp);
+            let sizes = Census::sizes_of(source.mass, &source.coefficients[..n_coefficients]);
+            self.sizes[place] = sizes;
+            (0..4).for_each(|quantity| counts[usize::from(sizes[quantity])][quantity] += 1);
+        }
+    }
+
+    /// Returns the body at a place as it was written.
+    #[inline]
+    fn body(&self, place: usize) -> Body {
+        let rows = self.rows.len() / (CHUNK / OCTET);
+        let octet = &self.rows[place / OCTET * rows..][..TAYLOR + 3];
+        let at = |row: usize| octet[row][place % OCTET];
+        Body { index: self.index[place], mass: at(MASS), position: std::array::from_fn(|k| at(TAYLOR + k)) }
+    }
+
+    fn read(&self, place: usize) -> Source {
+        let rows = self.rows.len() / (CHUNK / OCTET);
+        let octet = &self.rows[place / OCTET * rows..][..rows];
+        let lane = place % OCTET;
+        let mut coefficients = [[0.0; 3]; MAX_COEFFICIENTS];
+        for (component, row) in coefficients.iter_mut().flatten().zip(&octet[TAYLOR..]) {
+            *component = row[lane];
+        }
+        Source { index: self.index[place], mass: octet[MASS][lane], time: octet[TIME][lane], coefficients }
+    }
+}
+
+/// Takes a chunk of a device: its number, its rows in octets, and its indices.
+pub type TakeChunk<'a> = &'a mut dyn FnMut(usize, &[f64], &[i32]) -> Result<()>;
+
+/// The addresses written since the last block began, which a device with a copy of its own has to
+/// fetch.
+pub enum Written<'a> {
+    /// The addresses in the order of writing; an address written twice is named twice.
+    Addresses(&'a [u32]),
+    /// More addresses than it pays to list; devices have to compare the chunks' stamps.
+    Many,
+}
+
+/// Beyond this many written sources, whole chunks are cheaper to send than single sources.
+const MANY: usize = 1 << 16;
+
+/// All sources of a system, in chunks; a chunk that no source was written to takes no memory.
+pub struct Sources {
+    n_coefficients: usize,
+    /// The low limbs of the sources' numbers, at the same addresses, where numbers have them. Those
+    /// of an address that is not there are zero.
+    low: Option<Boxed<Sources>>,
+    chunks: Vec<Option<Boxed<Chunk>>>,
+    stamp: u64,
+    count: usize,
+    written: Vec<u32>,
+    everything: bool,
+    /// The stamp since which all addresses are listed.
+    forgotten: u64,
+    census: Census,
+    /// The number of addresses, from 0 on, whose sources are on a device alone; then none are here.
+    on_device: usize,
+}
+
+impl Sources {
+    /// Makes an empty set of sources, each of which will have this many Taylor coefficients.
+    pub fn new(n_coefficients: usize) -> Sources {
+        Sources {
+            n_coefficients,
+            low: None,
+            chunks: Vec::new(),
+            stamp: 0,
+            count: 0,
+            written: Vec::new(),
+            everything: false,
+            forgotten: 0,
+            census: Census::default(),
+            on_device: 0,
+        }
+    }
+
+    /// Makes an empty set of sources whose numbers have low limbs.
+    pub fn with_low_limbs(n_coefficients: usize) -> Result<Sources> {
+        let low = Boxed::new(Sources::new(n_coefficients), "sources")?;
+        Ok(Sources { low: Some(low), ..Sources::new(n_coefficients) })
+    }
+
+    /// Whether numbers have low limbs.
+    pub fn has_low_limbs(&self) -> bool {
+        self.low.is_some()
+    }
+
+    /// Forgets all sources, after a device took others in their place, at this many addresses from
+    /// 0 on, and counted their sizes.
+    pub fn leave_to_device(&mut self, addresses: usize, census: Census) {
+        self.chunks.clear();
+        self.written.clear();
+        self.everything = false;
+        (self.count, self.on_device, self.census) = (addresses, addresses, census);
+    }
+
+    /// Returns the number of addresses, from 0 on, whose sources are on a device alone; then none
+    /// are here.
+    pub fn on_device(&self) -> usize {
+        self.on_device
+    }
+
+    /// Makes an empty set of sources whose chunks will have other stamps than those of this one.
+    pub fn successor(&self) -> Result<Sources> {
+        let low = self.low.as_ref().map(|low| Boxed::new(Sources::new(low.n_coefficients), "sources"));
+        let low = low.transpose()?;
+        // Its list has no address of a source that was here before.
+        Ok(Sources { stamp: self.stamp, forgotten: self.stamp + 1, low, ..Sources::new(self.n_coefficients) })
+    }
+
+    /// Returns the addresses that were written since [`Sources::forget_written`].
+    pub fn written(&self) -> Written<'_> {
+        if self.everything || self.written.len() >= MANY { Written::Many } else { Written::Addresses(&self.written) }
+    }
+
+    /// Returns the addresses that were written since these sources, or those before them, had a stamp.
+    pub fn written_since(&self, stamp: u64) -> Written<'_> {
+        if stamp < self.forgotten { Written::Many } else { self.written() }
+    }
+
+    /// The number of writes so far, which stamps are.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// Forgets which addresses were written, after the devices of a block have fetched them; the
+    /// others will compare stamps.
+    pub fn forget_written(&mut self) {
+        self.written.clear();
+        (self.everything, self.forgotten) = (false, self.stamp);
+    }
+
+    /// Returns the chunks of the addresses from 0 on below `count`, each with a new stamp, for
+    /// sources that will replace all others.
+    pub fn room_for_all(&mut self, count: usize) -> Result<&mut [Option<Boxed<Chunk>>]> {
+        memory::lengthen(&mut self.chunks, chunks_below(count), "the table of sources", || None)?;
+        self.stamp += 1;
+        for chunk in &mut self.chunks {
+            let chunk = match chunk {
+                Some(chunk) => chunk,
+                empty => empty.insert(Boxed::new(Chunk::new(self.n_coefficients)?, "sources")?),
+            };
+            chunk.stamp = self.stamp;
+        }
+        Ok(&mut self.chunks)
+    }
+
+    /// Notes that all sources were replaced by others at this many addresses from 0 on.
+    pub fn all_are_replaced(&mut self, count: usize, census: Census) {
+        self.written.clear();
+        self.everything = true;
+        (self.count, self.on_device, self.census) = (count, 0, census);
+        self.low.iter_mut().for_each(|low| **low = Sources::new(low.n_coefficients));
+    }
+
+    /// Counts all sources as written, for devices that have fetched nothing yet.
+    pub fn all_is_written(&mut self) {
+        self.everything = true;
+    }
+
+    /// Notes that devices have to fetch the source at an address.
+    pub fn note_written(&mut self, address: usize) {
+        if self.written.len() < MANY {
+            match self.written.try_reserve(1) {
+                Ok(()) => self.written.push(address as u32),
+                // Devices that compare stamps find it too.
+                Err(_) => self.everything = true,
+            }
+        }
+    }
+
+    /// Counts a source of these sizes among those that units are chosen for. Its address has a
+    /// chunk, and it will be put there.
+    #[inline]
+    pub fn count_sizes(&mut self, address: usize, sizes: Sizes) {
+        if let Some(Some(chunk)) = self.chunks.get_mut(chunk_of(address)) {
+            self.census.count(&mut chunk.sizes[address % CHUNK], sizes);
+        }
+    }
+
+    /// Returns the sizes that were counted last for an address.
+    pub fn sizes(&self, address: usize) -> Option<Sizes> {
+        self.chunk(chunk_of(address)).map(|chunk| chunk.sizes[address % CHUNK])
+    }
+
+    /// Returns the number of Taylor coefficients that are kept of a source.
+    pub fn n_coefficients(&self) -> usize {
+        self.n_coefficients
+    }
+
+    /// Returns the number of addresses that were ever written.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the bytes in use.
+    pub fn bytes(&self) -> usize {
+        let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.n_coefficients) * CHUNK * 8;
+        let tables = self.chunks.capacity() * size_of::<Option<Boxed<Chunk>>>() + self.written.capacity() * 4;
+        let low = self.low.as_ref().map_or(0, |low| low.bytes());
+        low + tables + self.census.bytes() + self.chunks.iter().flatten().count() * chunk
+    }
+
+    /// Returns the number of chunks that hold the written addresses below `nj`, gaps included.
+    pub fn chunks_below(&self, nj: usize) -> usize {
+        chunks_below(nj).min(self.chunks.len().max(chunks_below(self.on_device)))
+    }
+
+    /// Returns the chunk with this number, if any of its addresses was written.
+    pub fn chunk(&self, chunk: usize) -> Option<&Chunk> {
+        self.chunks.get(chunk)?.as_deref()
+    }
+
+    /// Writes the source at an address, and the low limbs of its numbers.
+    pub fn write_limbs(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
+        self.write(address, source)?;
+        match &mut self.low {
+            Some(all) => all.put(address, low),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the source at an address, which devices have to fetch. Its low limbs are zero, where
+    /// numbers have them.
+    #[inline]
+    pub fn write(&mut self, address: usize, source: &Source) -> Result<()> {
+        self.put(address, source)?;
+        if let Some(low) = &mut self.low {
+            low.put(address, &Source::default())?;
+        }
+        self.count_sizes(address, Census::sizes_of(source.mass, &source.coefficients[..self.n_coefficients]));
+        self.note_written(address);
+        Ok(())
+    }
+
+    /// Writes the source at an address whose sizes were counted, for devices that have it or get it
+    /// in another way.
+    #[inline]
+    pub fn follow(&mut self, address: usize, source: &Source) -> Result<()> {
+        self.put(address, source)?;
+        // No list has the address.
+        self.forgotten = self.stamp;
+        Ok(())
+    }
+
+    /// Returns all chunks, and a new stamp for those that sources are written to as
+    /// [`Sources::follow`] does.
+    pub fn chunks_to_follow(&mut self) -> (&mut [Option<Boxed<Chunk>>], u64) {
+        self.stamp += 1;
+        self.forgotten = self.stamp;
+        (&mut self.chunks, self.stamp)
+    }
+
+    /// Counts sources that were written to [`Sources::chunks_to_follow`] where there were none.
+    pub fn count_followed(&mut self, new: usize) {
+        self.count += new;
+    }
+
+    #[inline]
+    fn put(&mut self, address: usize, source: &Source) -> Result<()> {
+        let number = chunk_of(address);
+        if !matches!(self.chunks.get(number), Some(Some(_))) {
+            // Where there is no memory the table stays as long as it was: sums are divided by its
+            // length.
+            let chunk = Boxed::new(Chunk::new(self.n_coefficients)?, "sources")?;
+            self.census.make_room()?;
+            memory::lengthen(&mut self.chunks, number + 1, "the table of sources", || None)?;
+            self.chunks[number] = Some(chunk);
+        }
+        let Some(chunk) = &mut self.chunks[number] else { return Ok(()) };
+        let place = address % CHUNK;
+        self.count += usize::from(!chunk.is_set(place));
+        self.stamp += 1;
+        chunk.write(place, source, self.stamp);
+        Ok(())
+    }
+
+    /// Returns the units for pairs of all written sources and of sinks whose vectors have these
+    /// largest components.
+    pub fn units(&self, sinks: &[f64; MAX_DERIVATIVES], interaction: &Interaction) -> Units {
+        self.census.units(sinks, &interaction.bounds, interaction.n_derivatives)
+    }
+
+    /// Returns a number of the size of the largest component of all positions, of which units depend
+    /// on nothing else.
+    pub fn size_of_positions(&self) -> f64 {
+        self.census.size_of_positions()
+    }
+
+    /// Whether the sources of a chunk have these positions, and these indices if they are compared,
+    /// in their order. Only places that were written are compared.
+    pub fn chunk_has(
+        &self,
+        number: usize,
+        with_indices: bool,
+        bodies: impl ExactSizeIterator<Item = ([f64; 3], i32)>,
+    ) -> bool {
+        let Some(chunk) = self.chunk(number) else { return false };
+        let mut is_same = chunk.all_set(bodies.len());
+        for (place, ([x, y, z], index)) in bodies.enumerate() {
+            let own = chunk.body(place);
+            is_same &= (own.position[0] == x) & (own.position[1] == y) & (own.position[2] == z);
+            is_same &= (own.index == index) | !with_indices;
+        }
+        is_same
+    }
+
+    /// Calls `take` with the bodies at addresses below an end, in the order of their addresses.
+    pub fn each_below(&self, nj: usize, mut take: impl FnMut(usize, Body)) {
+        for (number, chunk) in self.chunks.iter().take(chunks_below(nj)).enumerate() {
+            let Some(chunk) = chunk else { continue };
+            let places = (nj - number * CHUNK).min(CHUNK);
+            for place in (0..places).filter(|place| chunk.is_set(*place)) {
+                take(number * CHUNK + place, chunk.body(place));
+            }
+        }
+    }
+
+    /// Returns the number of addresses below an end to which a source was written.
+    pub fn count_below(&self, end: usize) -> usize {
+        let whole = end / CHUNK;
+        if whole >= self.chunks.len() {
+            return self.count;
+        }
+        let chunks = self.chunks[..whole].iter().flatten();
+        let of_last =
+            self.chunk(whole).map_or(0, |chunk| (0..end % CHUNK).filter(|place| chunk.is_set(*place)).count());
+        chunks.map(|chunk| chunk.count()).sum::<usize>() + of_last
+    }
+
+    /// Returns the index of the source at an address.
+    pub fn index_of(&self, address: usize) -> Option<i32> {
+        let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(address % CHUNK))?;
+        Some(chunk.indices()[address % CHUNK])
+    }
+
+    /// Whether a source was written to each address below an end.
+    pub fn has_all_below(&self, end: usize) -> bool {
+        (0..chunks_below(end))
+            .all(|number| self.chunk(number).is_some_and(|chunk| chunk.all_set(CHUNK.min(end - number * CHUNK))))
+    }
+
+    /// Whether a source was written to an address.
+    pub fn is_set(&self, address: usize) -> bool {
+        self.place_of(address).is_some()
+    }
+
+    /// Returns the body at an address, where a source was written.
+    #[inline]
+    pub fn body(&self, address: usize) -> Option<Body> {
+        self.place_of(address).map(|(chunk, place)| chunk.body(place))
+    }
+
+    /// Returns the low limbs of the source at an address.
+    pub fn read_low(&self, address: usize) -> Source {
+        self.low.as_ref().and_then(|low| low.read(address)).unwrap_or_default()
+    }
+
+    /// Returns the source at an address, if it was written; coefficients that are not kept read as
+    /// zero.
+    pub fn read(&self, address: usize) -> Option<Source> {
+        self.place_of(address).map(|(chunk, place)| chunk.read(place))
+    }
+
+    /// Returns the chunk of an address and the place in it, where a source was written.
+    #[inline]
+    fn place_of(&self, address: usize) -> Option<(&Chunk, usize)> {
+        let place = address % CHUNK;
+        Some((self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(place))?, place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(sources: &Sources, stamp: u64) -> Option<Vec<u32>> {
+        match sources.written_since(stamp) {
+            Written::Addresses(addresses) => Some(addresses.to_vec()),
+            Written::Many => None,
+        }
+    }
+
+    #[test]
+    fn addresses_are_listed_since_the_last_time_they_were_forgotten() {
+        let mut sources = Sources::new(1);
+        sources.write(3, &Source::default()).unwrap();
+        let first = sources.stamp();
+        sources.forget_written();
+        assert_eq!(listed(&sources, first), Some(vec![]));
+        sources.write(7, &Source::default()).unwrap();
+        assert_eq!(listed(&sources, first), Some(vec![7]));
+        sources.forget_written();
+        assert_eq!(listed(&sources, first), None, "7 is forgotten");
+        let second = sources.stamp();
+        sources.follow(3, &Source::default()).unwrap();
+        assert_eq!(listed(&sources, second), None, "3 is in no list");
+        assert_eq!(listed(&sources, sources.stamp()), Some(vec![]));
+        // A device that has the sources of before has none of the new ones.
+        assert_eq!(listed(&sources.successor().unwrap(), sources.stamp()), None);
+    }
+}

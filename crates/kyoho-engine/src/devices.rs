@@ -1,0 +1,736 @@
+//! The devices of a system: which of them compute a block, and which go on when some fail.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use kyoho_core::{
+    Assignment, Block, Error, FoundNeighbours, Interaction, InteractionLists, Neighbourhoods, PartialSums, Partition,
+    RecordLine, Result, Sources, Sums, TreeProfile,
+};
+use kyoho_hal::threads::Threads;
+use kyoho_hal::{Backend, DeviceDescription};
+use kyoho_methods::arrays::DeviceArrays;
+use kyoho_methods::{CompanionDevices, Device, DeviceOptions, FIRST_PART, Machine};
+
+use super::Setup;
+use super::journal::{RecordRoom, UpdateJournal};
+use super::partitions::{self, Partitions};
+
+/// The devices that sum the forces of a system's sources, and the CPU where it takes over small
+/// blocks.
+pub struct Devices {
+    machine: Box<dyn Machine>,
+    interaction: Arc<Interaction>,
+    /// The setup that they have now.
+    setup: Setup,
+    /// The devices; there are none where the last change failed.
+    all: Vec<Box<dyn Device>>,
+    /// Threads that open them and begin blocks on them, the caller's included.
+    threads: Threads,
+    take_records: bool,
+    partitions: Partitions,
+    /// The CPU in place of other devices, once it was needed.
+    host: Vec<Box<dyn Device>>,
+    /// Whether the last block is the CPU's.
+    on_host: bool,
+    /// Whether the last block was begun on what is open now, and did not fail since.
+    knows_block: bool,
+    partial_sums: PartialSums,
+    progress: Progress,
+    /// The numbers of devices that failed at the last block.
+    failed: Vec<usize>,
+    /// The reason why there are none: the last failure of those that were left.
+    lost: Option<Error>,
+}
+
+/// The number of pairs of a sink and a source that one device searches for neighbours before
+/// another is awake.
+const PAIRS_OF_LISTS: usize = 1 << 24;
+
+/// The factor by which the memory of records may grow, where more is written for each block.
+const MOST_GROWTH: usize = 32;
+
+/// The bytes of a sink of interaction lists on the bus, there and back.
+const BYTES_OF_SINK: u64 = 64;
+/// The bytes that go over the bus in the time that the host takes for a group of interaction lists.
+const BYTES_OF_GROUP: u64 = 128;
+/// Interaction lists with fewer pairs for each byte of them are one device's: the host's copies
+/// take longer than the sums, and are longer for several devices.
+const PAIRS_OF_BYTE: u64 = 5;
+/// The bytes of interaction lists that are copied, or the time of as many, before a piece is begun.
+const BYTES_OF_PIECE: u64 = 8 << 20;
+/// The most pieces of the interaction lists of a device.
+const MOST_PIECES: u64 = 6;
+
+/// The number of sinks of a part of a block for each one of the part before.
+const GROWTH_OF_PARTS: usize = 4;
+
+/// Copies a part of a block from the caller's arrays: the sinks and sources of some groups of its
+/// interaction lists, or some sinks.
+pub type CopyPart<'a> = &'a mut dyn FnMut(&mut Block, &Range<usize>) -> Result<()>;
+
+/// A part of a block, and the places of the devices that sum it.
+type Part = (Range<usize>, Range<usize>);
+/// Parts that are begun together, at most one for a device.
+type Round = Vec<Part>;
+
+/// The reason why a block could not be begun.
+pub enum NotStarted {
+    /// A device failed.
+    Failed(Error),
+    /// The caller's lists or sinks are not as they should be.
+    Refused(Error),
+}
+
+impl NotStarted {
+    /// Returns the error.
+    pub fn into_error(self) -> Error {
+        match self {
+            NotStarted::Failed(error) | NotStarted::Refused(error) => error,
+        }
+    }
+}
+
+impl From<Error> for NotStarted {
+    fn from(error: Error) -> NotStarted {
+        NotStarted::Failed(error)
+    }
+}
+
+/// How far the devices are with a block.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The assignments of the devices that have a part.
+    assignments: Vec<Assignment>,
+    /// The number of sinks that each has handed in.
+    done: Vec<usize>,
+    /// Whether each has ended its part; one without sinks ends a part too.
+    ended: Vec<bool>,
+    /// The number of sinks of each range that were handed over.
+    handed_over: Vec<usize>,
+    /// The ranges that are not handed over to their end.
+    ranges: VecDeque<usize>,
+    /// The places of the devices that have no sinks.
+    idle: Range<usize>,
+    sets: usize,
+}
+
+impl Progress {
+    /// Begins a block of `ni` sinks with a partition, in which this many devices have a part.
+    fn begin(&mut self, partition: Partition, parties: usize, ni: usize) {
+        self.assignments.clear();
+        self.assignments.extend((0..parties).map(|place| partition.assignment(place, ni)));
+        self.done.clear();
+        self.done.resize(parties, 0);
+        self.ended.clear();
+        self.ended.resize(parties, false);
+        self.handed_over.clear();
+        self.handed_over.resize(partition.ranges, 0);
+        self.ranges.clear();
+        self.ranges.extend(0..partition.ranges);
+        self.idle = partition.devices()..parties;
+        self.sets = partition.sets;
+    }
+}
+
+impl Devices {
+    /// Opens the devices of a setup, and makes room for records if they take them.
+    pub fn open(
+        machine: Box<dyn Machine>,
+        interaction: Arc<Interaction>,
+        setup: &Setup,
+        journal: &mut UpdateJournal,
+    ) -> Result<Devices> {
+        let mut devices = Devices {
+            machine,
+            interaction: interaction.clone(),
+            setup: setup.clone(),
+            all: Vec::new(),
+            threads: Threads::alone(),
+            take_records: false,
+            partitions: Partitions::default(),
+            host: Vec::new(),
+            on_host: false,
+            knows_block: false,
+            partial_sums: PartialSums::new(interaction.n_sums(), interaction.nearest),
+            progress: Progress::default(),
+            failed: Vec::new(),
+            lost: None,
+        };
+        devices.open_or_fall_back(setup.clone(), setup.fall_back, journal)?;
+        Ok(devices)
+    }
+
+    /// Returns the setup that they have now.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Sets the pairs below which the CPU takes over.
+    pub fn set_crossover(&mut self, pairs: Option<u64>) {
+        self.setup.crossover = pairs;
+    }
+
+    /// Whether they take records.
+    pub fn take_records(&self) -> bool {
+        self.take_records
+    }
+
+    /// Returns their descriptions.
+    pub fn describe(&self) -> Vec<DeviceDescription> {
+        self.all.iter().map(|device| device.describe()).collect()
+    }
+
+    /// Returns the seconds that a block takes by their models, if all have one.
+    pub fn estimate(&self, ni: usize, nj: usize) -> Option<f64> {
+        partitions::fastest(&self.all, ni, nj).map(|(seconds, _)| seconds)
+    }
+
+    /// Returns the bytes of host memory in use.
+    pub fn bytes(&self) -> usize {
+        self.all.iter().chain(&self.host).map(|device| device.bytes()).sum::<usize>()
+    }
+
+    /// Gives the devices back and opens those of another setup, or the former ones again if the
+    /// others cannot be had.
+    pub fn change(&mut self, setup: &Setup, journal: &mut UpdateJournal) -> Result<()> {
+        let before = self.setup.clone();
+        // A device that failed may be had again only after all devices were given back.
+        self.close();
+        journal.forget_devices();
+        let Err(error) = self.open_or_fall_back(setup.clone(), setup.fall_back, journal) else { return Ok(()) };
+        if let Err(worse) = self.open_or_fall_back(before, true, journal) {
+            log::warn!("devices that were given back could not be opened again: {worse}");
+        }
+        Err(error)
+    }
+
+    /// Goes on after a failure with the devices that did not fail, and where there are none, with
+    /// those of the next backend. An error that no device caused is given back, and so is every
+    /// error of the last device where the caller chose the backend.
+    pub fn fall_back(&mut self, error: Error, journal: &mut UpdateJournal) -> Result<()> {
+        // The host may have no memory either.
+        if self.on_host || self.failed.is_empty() || !error.is_of_device() {
+            return Err(error);
+        }
+        let next = match without(&self.setup, &self.failed, &error) {
+            Some(fewer) => fewer,
+            None => self.next(&self.setup, error)?,
+        };
+        self.close();
+        journal.forget_devices();
+        self.open_or_fall_back(next, true, journal).inspect_err(|error| self.lost = Some(error.clone()))
+    }
+
+    fn close(&mut self) {
+        // Memory that several read is page-locked once, by any of them. So none goes before all have
+        // ended what they began.
+        self.all.iter_mut().chain(&mut self.host).for_each(|device| device.drain());
+        self.all.clear();
+        self.host.clear();
+        (self.take_records, self.on_host, self.knows_block) = (false, false, false);
+        self.failed.clear();
+        self.partitions.reset();
+    }
+
+    /// Opens the devices of a setup. If they may be fewer, those that cannot be had are left out;
+    /// where none is left, the next backend is tried, if the setup allows it.
+    fn open_or_fall_back(&mut self, mut setup: Setup, may_be_fewer: bool, journal: &mut UpdateJournal) -> Result<()> {
+        loop {
+            match self.open_all(&setup, journal) {
+                Ok(()) => {
+                    (self.setup, self.lost) = (setup, None);
+                    return Ok(());
+                }
+                Err((number, error)) => {
+                    self.close();
+                    journal.forget_devices();
+                    let fewer = number.filter(|_| may_be_fewer && error.is_of_device());
+                    setup = match fewer.and_then(|number| without(&setup, &[number], &error)) {
+                        Some(fewer) => fewer,
+                        None => self.next(&setup, error)?,
+                    };
+                }
+            }
+        }
+    }
+
+    /// Returns the setup to try after one that failed, if there is any.
+    fn next(&self, failed: &Setup, error: Error) -> Result<Setup> {
+        let others = Backend::ALL.into_iter().skip_while(|backend| *backend != failed.backend).skip(1);
+        for backend in others.filter(|_| failed.fall_back) {
+            let count = self.machine.devices(backend).unwrap_or(0);
+            if count > 0 {
+                log::warn!("backend {} failed: {error}; backend {} goes on", failed.backend.name(), backend.name());
+                let devices = match backend {
+                    Backend::Cpu => vec![0],
+                    _ => once(failed.devices.iter().map(|number| number % count)),
+                };
+                return Ok(Setup { backend, devices, ..failed.clone() });
+            }
+        }
+        Err(error)
+    }
+
+    /// Opens all devices of a setup and has them register the memory of records. An error comes
+    /// with the number of the device that caused it, if one did.
+    fn open_all(
+        &mut self,
+        setup: &Setup,
+        journal: &mut UpdateJournal,
+    ) -> std::result::Result<(), (Option<usize>, Error)> {
+        let count = setup.devices.len();
+        let threads = Threads::new(self.machine.threads(count));
+        let mut opened: Vec<Option<Result<Box<dyn Device>>>> = (0..count).map(|_| None).collect();
+        let machine = &*self.machine;
+        let options = self.options(setup, &[]);
+        let of_first = self.options(setup, setup.devices.get(1..).unwrap_or_default());
+        threads.each(opened.iter_mut().zip(&setup.devices).enumerate(), |(place, (device, number))| {
+            let options = if place == 0 { &of_first } else { &options };
+            *device = Some(machine.open(setup.backend, *number, options.clone()));
+        });
+        for (device, number) in opened.into_iter().flatten().zip(&setup.devices) {
+            self.all.push(device.map_err(|error| (Some(*number), error))?);
+        }
+        self.threads = threads;
+        self.take_records = self.all.iter().all(|device| device.takes_records());
+        if !self.take_records {
+            return Ok(());
+        }
+        journal.make_room(self.machine.records(), count).map_err(|error| (None, error))?;
+        let buffers: Vec<&[RecordLine]> = journal.memory().collect();
+        for (device, number) in self.all.iter_mut().zip(&setup.devices) {
+            let mut each = buffers.iter().map(|buffer| bytemuck::cast_slice(buffer));
+            each.try_for_each(|buffer| device.register(buffer)).map_err(|error| (Some(*number), error))?;
+        }
+        Ok(())
+    }
+
+    /// Unregisters memory that is to be freed. No block is under way.
+    pub fn unregister(&mut self, memory: &[u8]) -> Result<()> {
+        self.all.iter_mut().try_for_each(|device| device.unregister(memory))
+    }
+
+    /// Makes room for more records if more are written for each block. Without such room, what is
+    /// written is fetched from the host's copy, which takes longer. No block is under way.
+    pub fn make_room(&mut self, journal: &mut UpdateJournal) -> Result<()> {
+        let most = MOST_GROWTH * self.machine.records();
+        let Some(room) = journal.wanted_room(most, self.all.len()) else { return Ok(()) };
+        let warn = |error| log::warn!("there is no room for more records of sources: {error}");
+        let room = match room {
+            Ok(room) => room,
+            Err(error) => {
+                warn(error);
+                return Ok(());
+            }
+        };
+        journal.spill()?;
+        let registered = room.memory().try_for_each(|lines| self.register(bytemuck::cast_slice(lines)));
+        let unused = match registered {
+            Ok(()) => journal.exchange_room(room),
+            Err(error) => {
+                warn(error);
+                Some(room)
+            }
+        };
+        let mut memory = unused.iter().flat_map(RecordRoom::memory);
+        memory.try_for_each(|lines| self.unregister(bytemuck::cast_slice(lines)))
+    }
+
+    fn register(&mut self, memory: &[u8]) -> Result<()> {
+        self.all.iter_mut().try_for_each(|device| device.register(memory))
+    }
+
+    /// Returns the options of a device, which others of these numbers help with trees.
+    fn options(&self, setup: &Setup, companions: &[usize]) -> DeviceOptions {
+        DeviceOptions {
+            // Where a partition is asked for, all devices have a part, also in small blocks.
+            companions: CompanionDevices { numbers: companions.to_vec(), always: setup.partition.is_some() },
+            interaction: self.interaction.clone(),
+            threads: setup.threads,
+            level: setup.level,
+            shape: setup.shape,
+        }
+    }
+
+    /// Chooses whether the CPU computes the next block in place of other devices, by the number of
+    /// its pairs alone, and returns that. Forces on groups of sinks are the CPU's only where a
+    /// crossover was set, as they must not depend on how many groups a call has.
+    pub fn choose(&mut self, pairs: u64, in_groups: bool) -> Result<bool> {
+        let own = self.all.first().filter(|_| !in_groups).map_or(0, |device| device.crossover());
+        let crossover = self.setup.crossover.unwrap_or(own);
+        let on_host = self.setup.backend != Backend::Cpu && pairs < crossover;
+        if on_host && self.host.is_empty() {
+            self.host.push(self.machine.open(Backend::Cpu, 0, self.options(&self.setup, &[]))?);
+        }
+        self.on_host = on_host;
+        Ok(on_host)
+    }
+
+    /// Returns the number of pairs from which on a tree is faster than all of them.
+    pub fn tree_crossover(&self) -> u64 {
+        let at_work = if self.on_host { &self.host } else { &self.all };
+        at_work.first().map_or(u64::MAX, |device| device.tree_crossover())
+    }
+
+    /// Measures the phases of forces by a tree, as [`Device::profile_trees`] does.
+    pub fn profile_trees(&mut self, wanted: bool) -> TreeProfile {
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        at_work.first_mut().map_or_else(TreeProfile::default, |device| device.profile_trees(wanted))
+    }
+
+    /// Whether the last block is the CPU's, in place of other devices.
+    pub fn on_host(&self) -> bool {
+        self.on_host
+    }
+
+    /// Begins a block, with the records of the journal or from the host's copy alone. `copy` copies
+    /// parts of it, if they are not copied yet. After an error none is at work, and all parts are
+    /// copied unless that failed.
+    pub fn start(
+        &mut self,
+        journal: &mut UpdateJournal,
+        with_records: bool,
+        block: &mut Block,
+        copy: Option<CopyPart>,
+    ) -> std::result::Result<(), NotStarted> {
+        let (ni, nj) = (block.count(), block.nj);
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let all = at_work.len();
+        if all == 0 {
+            return Err(NotStarted::Failed(self.lost.clone().unwrap_or(Error::CallOrder {
+                call: "start",
+                when: "on a system without devices, as none could be opened when they were last changed; move it to others",
+            })));
+        }
+        let has_lists = block.lists.as_ref().is_some_and(InteractionLists::is_on_device);
+        let is_on_first = has_lists || block.is_on_device() || journal.sources().on_device() > 0;
+        let partition = match self.setup.partition.filter(|partition| partition.devices() <= all) {
+            // The others have not all bodies.
+            _ if is_on_first => Partition::WHOLE,
+            None if block.lists.as_ref().is_some_and(is_copied_longer) => Partition::WHOLE,
+            // Groups are not divided among devices.
+            _ if block.lists.is_some() => Partition { ranges: all, sets: 1 },
+            // The first one shares the cells of sinks out itself.
+            _ if block.tree.is_some() => Partition::WHOLE,
+            // Sums of two limbs are not added here.
+            _ if self.interaction.has_low_limbs() => Partition { ranges: all, sets: 1 },
+            Some(partition) => partition,
+            None => self.partitions.choose(at_work, ni, nj),
+        };
+        let parties = if self.on_host { 1 } else { journal.parties(partition.devices(), all, with_records) };
+        self.failed.clear();
+        self.knows_block = false;
+        self.progress.begin(partition, parties, ni);
+        let rounds = match &block.lists {
+            Some(lists) => self.divide_lists(lists, partition.ranges),
+            None if block.in_parts => self.divide_sinks(partition),
+            None => Vec::new(),
+        };
+        self.partial_sums.reset(ni, partition.sets)?;
+        let updates = journal.updates(parties, with_records);
+        let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let work = at_work.iter_mut().zip(&self.progress.assignments).zip(&mut outcomes).enumerate();
+        let of_threads: &Block = block;
+        self.threads.each(work, |(place, ((device, assignment), outcome))| {
+            *outcome = device.start(&updates.of(place), of_threads, assignment);
+        });
+        let begun = self.note(outcomes);
+        if begun.is_ok() && !self.on_host {
+            journal.keep_for_others(parties, all, with_records);
+        }
+        self.start_parts(block, rounds, begun, copy).inspect_err(|_| self.drain())?;
+        self.knows_block = true;
+        Ok(())
+    }
+
+    /// Gives each device groups of a block with interaction lists, and returns the pieces of these
+    /// in the order in which they are begun.
+    fn divide_lists(&mut self, lists: &InteractionLists, devices: usize) -> Vec<Round> {
+        let of_devices = lists.divided(0..lists.groups.len(), devices);
+        for (assignment, groups) in self.progress.assignments.iter_mut().zip(&of_devices) {
+            *assignment = Assignment { sinks: lists.sinks_of(groups), set: 0, sets: 1 };
+        }
+        let is_cpu = self.on_host || self.setup.backend == Backend::Cpu;
+        let pieces = |groups: &Range<usize>| match is_cpu {
+            true => 1,
+            false => (bytes_of(lists, groups) / BYTES_OF_PIECE).clamp(1, MOST_PIECES) as usize,
+        };
+        let mut rounds: Vec<Round> = Vec::new();
+        for (device, groups) in of_devices.into_iter().enumerate() {
+            for (number, groups) in lists.in_pieces(groups.clone(), pieces(&groups)).enumerate() {
+                rounds.resize(rounds.len().max(number + 1), Round::new());
+                rounds[number].push((groups, device..device + 1));
+            }
+        }
+        rounds
+    }
+
+    /// Returns the parts of the sinks of each range in the order in which they are begun. Each has
+    /// [`GROWTH_OF_PARTS`] times as many as the one before, so that the devices begin soon, and parts
+    /// are few.
+    fn divide_sinks(&self, partition: Partition) -> Vec<Round> {
+        let range = |number: usize| {
+            let places = number * partition.sets..(number + 1) * partition.sets;
+            (self.progress.assignments[places.start].sinks.clone(), places)
+        };
+        let ranges: Round = (0..partition.ranges).map(range).collect();
+        let longest = ranges.iter().map(|(sinks, _)| sinks.len()).max().unwrap_or(0);
+        let (mut rounds, mut done, mut next) = (Vec::new(), 0, FIRST_PART);
+        while done < longest {
+            let of_ranges = ranges.iter().map(|(sinks, places)| {
+                let at = |number: usize| sinks.end.min(sinks.start + number);
+                (at(done)..at(done + next), places.clone())
+            });
+            rounds.push(of_ranges.collect());
+            (done, next) = (done + next, GROWTH_OF_PARTS * next);
+        }
+        rounds
+    }
+
+    /// Copies the parts of a block and begins their sums, unless the devices have failed.
+    fn start_parts(
+        &mut self,
+        block: &mut Block,
+        rounds: Vec<Round>,
+        mut begun: Result<()>,
+        mut copy: Option<CopyPart>,
+    ) -> std::result::Result<(), NotStarted> {
+        for round in rounds {
+            if let Some(copy) = &mut copy {
+                round.iter().try_for_each(|(part, _)| copy(block, part)).map_err(NotStarted::Refused)?;
+            }
+            if begun.is_ok() {
+                begun = self.sum_parts(block, &round);
+            }
+        }
+        begun.map_err(NotStarted::Failed)
+    }
+
+    /// Begins the sums of parts, each by a thread of its own.
+    fn sum_parts(&mut self, block: &Block, round: &[Part]) -> Result<()> {
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let mut outcomes: Vec<Result<()>> = vec![Ok(()); at_work.len()];
+        let devices = at_work.iter_mut().zip(&mut outcomes).enumerate();
+        let work: Vec<_> = devices
+            .filter_map(|(place, (device, outcome))| {
+                let (part, _) = round.iter().find(|(part, places)| places.contains(&place) && !part.is_empty())?;
+                Some((device, part, outcome))
+            })
+            .collect();
+        self.threads.each(work.into_iter(), |(device, part, outcome)| *outcome = device.sum_part(block, part.clone()));
+        self.note(outcomes)
+    }
+
+    /// Notes which devices failed, and returns the first failure.
+    fn note(&mut self, outcomes: Vec<Result<()>>) -> Result<()> {
+        if !self.on_host {
+            let failed = outcomes.iter().zip(&self.setup.devices).filter(|(outcome, _)| outcome.is_err());
+            self.failed.extend(failed.map(|(_, number)| *number));
+        }
+        outcomes.into_iter().collect()
+    }
+
+    /// Waits for the sums of more sinks and returns which; `None` when all were handed in. After an
+    /// error none is at work.
+    pub fn wait_more(&mut self) -> Result<Option<Range<usize>>> {
+        let more = self.next_sinks();
+        if more.is_err() {
+            self.knows_block = false;
+            self.drain();
+        }
+        more
+    }
+
+    fn next_sinks(&mut self) -> Result<Option<Range<usize>>> {
+        while let Some(range) = self.progress.ranges.pop_front() {
+            let places = range * self.progress.sets..(range + 1) * self.progress.sets;
+            let sinks = self.progress.assignments[places.start].sinks.clone();
+            for place in places.clone() {
+                self.advance(place)?;
+            }
+            let done = self.progress.done[places].iter().copied().min().unwrap_or(0);
+            let before = std::mem::replace(&mut self.progress.handed_over[range], done);
+            if done < sinks.len() {
+                self.progress.ranges.push_back(range);
+            }
+            let more = sinks.start + before..sinks.start + done;
+            if !more.is_empty() {
+                self.partial_sums.merge(more.clone());
+                return Ok(Some(more));
+            }
+        }
+        self.wait_for_idle()?;
+        Ok(None)
+    }
+
+    /// Waits for more sinks of one device.
+    fn advance(&mut self, place: usize) -> Result<()> {
+        let Progress { assignments, done, ended, .. } = &mut self.progress;
+        let (done, ended, all) = (&mut done[place], &mut ended[place], assignments[place].sinks.len());
+        if *ended {
+            return Ok(());
+        }
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        match at_work[place].wait_more(&mut self.partial_sums, *done) {
+            Ok(now) => {
+                (*done, *ended) = (now, now == all);
+                Ok(())
+            }
+            Err(error) => {
+                if !self.on_host {
+                    self.failed.push(self.setup.devices[place]);
+                }
+                // The device has given up the block.
+                (*done, *ended) = (all, true);
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits until no device is at work, whatever errors come.
+    pub fn drain(&mut self) {
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let Progress { assignments, done, ended, .. } = &mut self.progress;
+        for (place, device) in at_work.iter_mut().enumerate().take(ended.len()) {
+            while !ended[place] {
+                let more = device.wait_more(&mut self.partial_sums, done[place]);
+                let now = more.ok().filter(|now| (done[place] + 1..assignments[place].sinks.len()).contains(now));
+                (done[place], ended[place]) = (now.unwrap_or(done[place]), now.is_none());
+            }
+        }
+        self.progress.ranges.clear();
+        self.progress.idle = 0..0;
+    }
+
+    /// Returns the work of the first device on arrays of callers, if callers can have such.
+    pub fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
+        self.all.first_mut()?.arrays()
+    }
+
+    /// Ends a block of which the first device has written the forces itself. Others may have its
+    /// records, and are waited for.
+    pub fn end_block_of_first(&mut self) -> Result<()> {
+        self.progress.ranges.clear();
+        self.progress.ended[0] = true;
+        self.wait_for_idle()
+    }
+
+    /// Waits for the devices that have no sinks.
+    fn wait_for_idle(&mut self) -> Result<()> {
+        while let Some(place) = self.progress.idle.next() {
+            self.advance(place)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the sums of the sinks that were handed in so far.
+    pub fn so_far(&self) -> &Sums {
+        self.partial_sums.merged()
+    }
+
+    /// Takes the sums of all sinks.
+    pub fn take_all(&mut self, into: &mut Sums) {
+        self.partial_sums.take(into);
+    }
+
+    /// Whether there are devices that know the sources as they were for the last block, which did
+    /// not fail then.
+    pub fn know_block(&self) -> bool {
+        self.knows_block
+    }
+
+    /// Returns the number of sinks whose lists are made together.
+    pub fn lists_at_once(&self) -> usize {
+        let at_work = if self.on_host { &self.host } else { &self.all };
+        at_work.iter().map(|device| device.lists_at_once()).min().unwrap_or(1)
+    }
+
+    /// Appends to `found` the neighbours of some sinks of the last block, as [`Device::neighbours`]
+    /// does. Where they are many, each device that knows the block has some of the sinks.
+    pub fn neighbours(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()> {
+        let at_work = if self.on_host { &mut self.host } else { &mut self.all };
+        let knowing = at_work.len().min(self.progress.assignments.len());
+        if !self.knows_block || knowing == 0 {
+            return Err(Error::Internal { what: "no device knows the last block".into() });
+        }
+        let pairs = sinks.len().saturating_mul(block.nj);
+        let parties = match self.setup.partition {
+            Some(_) => knowing,
+            None => knowing.min(pairs / PAIRS_OF_LISTS).max(1),
+        };
+        let each = sinks.len().div_ceil(parties).max(1);
+        let mut outcomes: Vec<Result<()>> = vec![Ok(()); parties];
+        let work = at_work.iter_mut().zip(found.chunks_mut(each)).zip(&mut outcomes).enumerate();
+        self.threads.each(work, |(place, ((device, found), outcome))| {
+            let first = sinks.start + place * each;
+            *outcome = device.neighbours(sources, block, first..first + found.len(), found);
+        });
+        self.note(outcomes)
+    }
+
+    /// Finds the sources within the radii of some points by the first device, where it can; a
+    /// failed one cannot.
+    pub fn find_neighbours(
+        &mut self,
+        sources: &Sources,
+        nj: usize,
+        asked: Neighbourhoods,
+    ) -> Result<Option<FoundNeighbours>> {
+        let Some(device) = self.all.first_mut() else { return Ok(None) };
+        match device.find_neighbours(sources, nj, asked) {
+            Err(error) if self.setup.fall_back && error.is_of_device() => {
+                log::warn!("neighbours are looked for on the CPU: {error}");
+                Ok(None)
+            }
+            found => found,
+        }
+    }
+}
+
+/// Whether the host takes longer to copy interaction lists than a device to sum their pairs.
+fn is_copied_longer(lists: &InteractionLists) -> bool {
+    lists.pairs() < PAIRS_OF_BYTE.saturating_mul(bytes_of(lists, &(0..lists.groups.len())))
+}
+
+/// Returns the bytes of some groups of interaction lists that the host copies, or that are copied
+/// in as much time.
+fn bytes_of(lists: &InteractionLists, groups: &Range<usize>) -> u64 {
+    let of_sink = if lists.sinks.on_device().is_some() { 0 } else { BYTES_OF_SINK };
+    let of_sinks = lists.sinks_of(groups).len() as u64 * of_sink;
+    groups.len() as u64 * BYTES_OF_GROUP + of_sinks + lists.bytes_of_sources(groups)
+}
+
+/// Returns each number once, in the order in which they come.
+fn once(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
+    numbers.fold(Vec::new(), |mut found, number| {
+        if !found.contains(&number) {
+            found.push(number);
+        }
+        found
+    })
+}
+
+/// Returns the setup without the devices that failed, if others are left.
+fn without(setup: &Setup, failed: &[usize], error: &Error) -> Option<Setup> {
+    let (gone, left): (Vec<usize>, Vec<usize>) = setup.devices.iter().partition(|number| failed.contains(number));
+    if left.is_empty() || gone.is_empty() {
+        return None;
+    }
+    log::warn!("device {} of backend {} failed: {error}; devices {left:?} go on", gone[0], setup.backend.name());
+    Some(Setup { devices: left, ..setup.clone() })
+}
+
+impl Drop for Devices {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,660 @@
+//! Bodies with identifiers that come, go and change between the times to which they evolve.
+
+mod state;
+
+use std::collections::HashMap;
+
+use kyoho_core::error::shown;
+use kyoho_core::{Error, Order, Result, TreeAccuracy, memory};
+use kyoho_engine::{Setup, System};
+
+use super::body::{Body, Vector};
+use super::encounters::{Encounter, Encounters};
+use super::energy::{Energies, Energy};
+use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
+use super::{Approach, Counts, EnergyJump, Integrator};
+
+/// The choices of an integration. Zeros leave them open.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Choices {
+    /// The softening length.
+    pub softening: f64,
+    /// The gravitational constant; without it 1.
+    pub gravity: f64,
+    /// The criterion of the time steps.
+    pub criterion: StepCriterion,
+    /// The accuracy parameter of the time steps; without it the usual one of the order.
+    pub eta: f64,
+    /// The longest step; without it steps have no limit. Order 2 needs it: it is the shared step.
+    pub dt_max: f64,
+    /// The shortest step.
+    pub dt_min: f64,
+    /// The time at the start.
+    pub time: f64,
+    /// The distance within which two bodies have an approach that ends an evolution; without it
+    /// none does.
+    pub approach_distance: f64,
+}
+
+/// The numbers of a body that are given or changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Change {
+    /// The mass.
+    pub mass: Option<f64>,
+    /// The position.
+    pub position: Option<Vector>,
+    /// The velocity.
+    pub velocity: Option<Vector>,
+    /// The radius, for collisions.
+    pub radius: Option<f64>,
+}
+
+/// The reason why an evolution ended.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EvolutionEnd {
+    /// The bodies have reached the time.
+    Time = 0,
+    /// Some bodies encounter each other.
+    Encounter = 1,
+    /// As many block steps were made as were allowed.
+    BlockSteps = 2,
+    /// The caller refused to go on.
+    Caller = 3,
+}
+
+/// An evolution that has ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evolution {
+    /// The reason.
+    pub end: EvolutionEnd,
+    /// The number of block steps.
+    pub block_steps: u64,
+    /// The closest approach of two bodies, by their places, with its time. Order 2 finds none.
+    pub approach: Option<Approach>,
+}
+
+/// Bodies with identifiers, all at one time, and the integrator that advances them.
+pub struct Cluster {
+    setup: Setup,
+    choices: Choices,
+    integrator: Box<dyn Integrator + Send>,
+    energies: Option<Energies>,
+    tree: Option<TreeAccuracy>,
+    time: f64,
+    identifiers: Vec<i32>,
+    radii: Vec<f64>,
+    /// The place of each identifier.
+    places: HashMap<i32, usize>,
+    /// Whether bodies have changed since the integrator computed their forces.
+    is_changed: bool,
+    /// Whether radii have, or the bodies that have one.
+    has_other_radii: bool,
+    /// Whether encounters ended the last evolution, and no bodies were given since.
+    has_encounters: bool,
+    /// The last close passage that changed an energy, of bodies by their identifiers.
+    energy_jump: Option<([i32; 2], EnergyJump)>,
+}
+
+const BODIES: &str = "bodies";
+
+impl Cluster {
+    /// Makes a cluster without bodies on a system without sources, of full forces.
+    pub fn new(system: System, choices: Choices) -> Result<Cluster> {
+        let (setup, tree) = (system.setup().clone(), system.tree());
+        choices.check(setup.order)?;
+        let plan = choices.plan(&setup, tree, 1.0)?;
+        Ok(Cluster {
+            setup,
+            choices,
+            integrator: super::of(system, &plan, Vec::new())?,
+            energies: None,
+            tree,
+            time: choices.time,
+            identifiers: Vec::new(),
+            radii: Vec::new(),
+            places: HashMap::new(),
+            is_changed: false,
+            has_other_radii: true,
+            has_encounters: false,
+            energy_jump: None,
+        })
+    }
+
+    /// Returns the time of the bodies.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Returns the identifiers of the bodies, in the order in which they were added.
+    pub fn identifiers(&self) -> &[i32] {
+        &self.identifiers
+    }
+
+    /// Returns the bodies, in the order of the identifiers.
+    pub fn bodies(&self) -> &[Body] {
+        self.integrator.bodies()
+    }
+
+    /// Returns their radii.
+    pub fn radii(&self) -> &[f64] {
+        &self.radii
+    }
+
+    /// Returns the counts of the work so far.
+    pub fn counts(&self) -> Counts {
+        self.integrator.counts()
+    }
+
+    /// Returns the place of a body among all.
+    pub fn place(&self, identifier: i32) -> Result<usize> {
+        self.places.get(&identifier).copied().ok_or_else(|| Error::BadOption {
+            name: "the identifier".into(),
+            value: identifier.to_string(),
+            allowed: "that of a body of the integrator".into(),
+        })
+    }
+
+    /// Adds bodies, none of them if one is wrong. Masses and positions are required.
+    pub fn add(&mut self, bodies: &[(i32, Change)]) -> Result<()> {
+        let (before, more) = (self.identifiers.len(), bodies.len());
+        if before + more > i32::MAX as usize {
+            let allowed = format!("up to {}", i32::MAX);
+            return Err(Error::BadCount { what: "the number of bodies", value: (before + more) as i64, allowed });
+        }
+        bodies.iter().try_for_each(|(identifier, change)| change.check(*identifier))?;
+        self.places.try_reserve(more).map_err(|_| memory::none::<(i32, usize)>(before + more, BODIES))?;
+        memory::reserve(&mut self.identifiers, more, BODIES)?;
+        memory::reserve(&mut self.radii, more, BODIES)?;
+        memory::reserve(self.integrator.bodies_mut(), more, BODIES)?;
+        for (number, (identifier, _)) in bodies.iter().enumerate() {
+            if self.places.contains_key(identifier) {
+                for (added, _) in &bodies[..number] {
+                    self.places.remove(added);
+                }
+                return Err(Error::BadOption {
+                    name: format!("the identifier of body {number} to be added"),
+                    value: identifier.to_string(),
+                    allowed: "one that no other body has".into(),
+                });
+            }
+            self.places.insert(*identifier, before + number);
+        }
+        for (identifier, Change { mass, position, velocity, radius }) in bodies {
+            let numbers = (mass.unwrap_or(0.0), position.unwrap_or_default(), velocity.unwrap_or_default());
+            self.integrator.bodies_mut().push(Body::new(numbers.0, numbers.1, numbers.2));
+            self.identifiers.push(*identifier);
+            self.radii.push(radius.unwrap_or(0.0));
+        }
+        if more > 0 {
+            (self.is_changed, self.has_other_radii, self.has_encounters) = (true, true, false);
+        }
+        Ok(())
+    }
+
+    /// Changes bodies, none of them if one is wrong.
+    pub fn change(&mut self, changes: &[(i32, Change)]) -> Result<()> {
+        for (identifier, change) in changes {
+            self.place(*identifier)?;
+            change.check(*identifier)?;
+        }
+        for (identifier, Change { mass, position, velocity, radius }) in changes {
+            let place = self.places[identifier];
+            let body = &mut self.integrator.bodies_mut()[place];
+            let before = *body;
+            body.mass = mass.unwrap_or(body.mass);
+            body.position = position.unwrap_or(body.position);
+            body.velocity = velocity.unwrap_or(body.velocity);
+            self.is_changed |= *body != before;
+            self.has_encounters = false;
+            if let Some(radius) = radius {
+                self.radii[place] = *radius;
+                self.has_other_radii = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes bodies, none of them if one is not there.
+    pub fn remove(&mut self, identifiers: &[i32]) -> Result<()> {
+        identifiers.iter().try_for_each(|identifier| self.place(*identifier).map(drop))?;
+        // Nothing is changed before there is the memory for it.
+        let mut stay = memory::room(self.identifiers.len(), BODIES)?;
+        for identifier in identifiers {
+            self.places.remove(identifier);
+        }
+        if self.places.len() == self.identifiers.len() {
+            return Ok(());
+        }
+        stay.extend(self.identifiers.iter().map(|identifier| self.places.contains_key(identifier)));
+        keep(self.integrator.bodies_mut(), &stay);
+        keep(&mut self.radii, &stay);
+        keep(&mut self.identifiers, &stay);
+        for (place, identifier) in self.identifiers.iter().enumerate() {
+            self.places.insert(*identifier, place);
+        }
+        (self.is_changed, self.has_other_radii, self.has_encounters) = (true, true, false);
+        Ok(())
+    }
+
+    /// Advances all bodies to a time, or until bodies encounter each other, `block_steps` block
+    /// steps were made, or `go_on` refuses, which is given the time and the number of block steps.
+    /// Whatever the reason, all bodies are at one time then. After an error they are where they
+    /// were, or at the end of a shared step.
+    pub fn evolve(
+        &mut self,
+        to: f64,
+        block_steps: Option<u64>,
+        go_on: &mut dyn FnMut(f64, u64) -> bool,
+    ) -> Result<Evolution> {
+        if !to.is_finite() {
+            return Err(Error::NotFinite { what: "the time to evolve to".into(), value: to });
+        }
+        let (start, interval) = (self.time, to - self.time);
+        self.has_encounters = false;
+        if interval < 0.0 || interval > 0.0 && interval < SHORTEST_INTERVAL {
+            return Err(Error::BadOption {
+                name: "the time to evolve to".into(),
+                value: shown(to),
+                allowed: format!("from {} on, the time of the bodies", shown(start)),
+            });
+        }
+        if interval == 0.0 || self.identifiers.is_empty() {
+            self.time = to;
+            return Ok(Evolution { end: EvolutionEnd::Time, block_steps: 0, approach: None });
+        }
+        self.integrator.set_plan(self.choices.plan(&self.setup, self.tree, interval)?);
+        if self.has_other_radii {
+            let radii = memory::collected(self.radii.iter().copied(), BODIES)?;
+            self.integrator.watch(Encounters::new(self.choices.approach_distance, radii)?);
+            self.has_other_radii = false;
+        }
+        if self.is_changed {
+            let fresh = |body: &mut Body| *body = Body::new(body.mass, body.position, body.velocity);
+            self.integrator.bodies_mut().iter_mut().for_each(fresh);
+            self.integrator.start().map_err(|error| self.named(error))?;
+            self.is_changed = false;
+        }
+        let Counts { block_steps: before, energy_jumps, .. } = self.integrator.counts();
+        let mut end = EvolutionEnd::Time;
+        let mut goes_on = |fraction: f64, all: u64| {
+            let made = all - before;
+            let refuses = !go_on(start + fraction * interval, made);
+            if refuses && fraction < 1.0 {
+                end = EvolutionEnd::Caller;
+            } else if block_steps.is_some_and(|most| made >= most) && fraction < 1.0 {
+                end = EvolutionEnd::BlockSteps;
+            }
+            end == EvolutionEnd::Time
+        };
+        let outcome = self.integrator.advance(&mut goes_on);
+        let reached = self.integrator.reached();
+        self.time = if reached == 1.0 { to } else { start + reached * interval };
+        self.note_energy_jump(start, energy_jumps);
+        let approach = outcome?.map(|approach| Approach { time: start + approach.time, ..approach });
+        if !self.integrator.encounters().is_empty() {
+            end = EvolutionEnd::Encounter;
+            self.has_encounters = true;
+        }
+        Ok(Evolution { end, block_steps: self.integrator.counts().block_steps - before, approach })
+    }
+
+    /// Keeps the last energy jump of an evolution that began at a time, and says so in the log: after
+    /// the first one and whenever their number has doubled.
+    fn note_energy_jump(&mut self, start: f64, before: u64) {
+        let all = self.integrator.counts().energy_jumps;
+        let Some(jump) = self.integrator.energy_jump().filter(|_| all > before) else { return };
+        let jump = EnergyJump { time: start + jump.time, ..jump };
+        let identifiers = jump.bodies.map(|place| self.identifiers[place]);
+        self.energy_jump = Some((identifiers, jump));
+        if all.ilog2() > before.checked_ilog2().unwrap_or(0) || before == 0 {
+            log::warn!("{}", jump.text(all, identifiers));
+        }
+    }
+
+    /// Returns the last close passage of two bodies that changed an energy, with the identifiers that
+    /// they had then. [`Counts::energy_jumps`] counts them.
+    pub fn energy_jump(&self) -> Option<([i32; 2], EnergyJump)> {
+        self.energy_jump
+    }
+
+    /// Returns the encounters that ended the last evolution, of bodies by their places. There are
+    /// none any more once bodies were added, changed or removed.
+    pub fn encounters(&self) -> &[Encounter] {
+        if self.has_encounters { self.integrator.encounters() } else { &[] }
+    }
+
+    /// Returns the energies of the bodies.
+    pub fn energies(&mut self) -> Result<Energy> {
+        let Choices { softening, .. } = self.choices;
+        if self.energies.is_none() {
+            let energies = Energies::new(&self.setup, self.choices.gravity(), softening)?;
+            self.energies = Some(energies.by_tree(self.tree)?);
+        }
+        let defect = || Error::Internal { what: "energies were not made".into() };
+        self.energies.as_mut().ok_or_else(defect)?.of(self.integrator.bodies())
+    }
+
+    /// Returns an error that names bodies by their identifiers.
+    fn named(&self, error: Error) -> Error {
+        match error {
+            Error::SamePlace { bodies } => {
+                Error::SamePlace { bodies: bodies.map(|place| self.identifiers[place as usize].into()) }
+            }
+            other => other,
+        }
+    }
+}
+
+/// Keeps the items that stay.
+fn keep<T>(items: &mut Vec<T>, stay: &[bool]) {
+    let mut stay = stay.iter();
+    items.retain(|_| stay.next().is_none_or(|stays| *stays));
+}
+
+impl Choices {
+    fn gravity(&self) -> f64 {
+        if self.gravity == 0.0 { 1.0 } else { self.gravity }
+    }
+
+    /// Fails unless all have a meaning for an order.
+    pub fn check(&self, order: Order) -> Result<()> {
+        let Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance } = *self;
+        let wrong = |name: &str, value: f64, allowed: &str| {
+            Err(Error::BadOption { name: name.into(), value: shown(value), allowed: allowed.into() })
+        };
+        let numbers = [
+            ("softening", softening),
+            ("gravity", gravity),
+            ("eta", eta),
+            ("dt_max", dt_max),
+            ("dt_min", dt_min),
+            ("approach_distance", approach_distance),
+        ];
+        for (name, value) in numbers {
+            if !(value >= 0.0 && value.is_finite()) {
+                return wrong(name, value, "finite numbers from 0");
+            }
+        }
+        if !time.is_finite() {
+            return wrong("time", time, "finite numbers");
+        }
+        if !criterion.suits(order) {
+            return Err(Error::BadOption {
+                name: "criterion".into(),
+                value: criterion.name().into(),
+                allowed: "average in orders 6 and 8; usual and order in all".into(),
+            });
+        }
+        if order == Order::Second && dt_max == 0.0 {
+            return wrong("dt_max", dt_max, "above 0 in order 2, of which it is the shared step");
+        }
+        if dt_max > 0.0 && dt_min > dt_max {
+            return wrong("dt_min", dt_min, &format!("up to dt_max, which is {}", shown(dt_max)));
+        }
+        Ok(())
+    }
+
+    /// Returns the plan of an interval.
+    fn plan(&self, setup: &Setup, tree: Option<TreeAccuracy>, interval: f64) -> Result<Plan> {
+        let order = setup.order;
+        let averages = self.criterion.averages(order, setup.precision);
+        let floor = interval * SHORTEST;
+        let longest = if self.dt_max == 0.0 { interval } else { self.dt_max.min(interval) };
+        if floor > longest {
+            return Err(Error::BadOption {
+                name: "dt_max".into(),
+                value: shown(self.dt_max),
+                allowed: format!("from {} on, 2^-50 of the time to evolve", shown(floor)),
+            });
+        }
+        Ok(Plan {
+            order,
+            precision: setup.precision,
+            gravity: self.gravity(),
+            softening: self.softening,
+            criterion: self.criterion,
+            eta: if self.eta == 0.0 { usual_eta(order, averages) } else { self.eta },
+            eta4: ETA4,
+            step: if order == Order::Second { longest } else { 0.0 },
+            longest,
+            shortest: self.dt_min.min(longest).max(floor),
+            interval,
+            tree,
+        })
+    }
+}
+
+impl Change {
+    /// Fails unless the numbers have a meaning. `identifier` is that of the body.
+    fn check(&self, identifier: i32) -> Result<()> {
+        for (what, value) in [("mass", self.mass), ("radius", self.radius)] {
+            let Some(value) = value else { continue };
+            if value.is_nan() || value < 0.0 {
+                return Err(Error::BadOption {
+                    name: format!("the {what} of body {identifier}"),
+                    value: shown(value),
+                    allowed: "numbers from 0".into(),
+                });
+            }
+        }
+        let vectors = [("position", self.position), ("velocity", self.velocity)];
+        let given = vectors.into_iter().filter_map(|(what, vector)| Some((what, vector?)));
+        let numbers = given.flat_map(|(what, vector)| vector.map(|value| (what, value)));
+        let numbers =
+            numbers.chain([self.mass, self.radius].into_iter().flatten().map(|value| ("mass or radius", value)));
+        for (what, value) in numbers {
+            if !value.is_finite() {
+                return Err(Error::NotFinite { what: format!("the {what} of body {identifier}"), value });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::encounters::EncounterKind;
+    use kyoho_core::Precision;
+    use kyoho_engine::Setup;
+
+    use super::*;
+
+    fn cluster(order: Order, choices: Choices) -> Cluster {
+        let setup = Setup::on_cpu(order, Precision::Double);
+        Cluster::new(System::new(&setup).unwrap(), choices).unwrap()
+    }
+
+    fn body(identifier: i32, mass: f64, position: Vector, velocity: Vector) -> (i32, Change) {
+        let change = Change { mass: Some(mass), position: Some(position), velocity: Some(velocity), radius: None };
+        (identifier, change)
+    }
+
+    /// Two bodies on a circle with period 2 pi, and a third one far away.
+    fn circle() -> [(i32, Change); 3] {
+        [
+            body(7, 0.5, [0.5, 0.0, 0.0], [0.0, 0.5, 0.0]),
+            body(3, 0.5, [-0.5, 0.0, 0.0], [0.0, -0.5, 0.0]),
+            body(5, 0.0, [1e3, 0.0, 0.0], [0.0; 3]),
+        ]
+    }
+
+    fn evolve(cluster: &mut Cluster, to: f64) -> Evolution {
+        cluster.evolve(to, None, &mut |_, _| true).unwrap()
+    }
+
+    const ALL: [(Order, f64); 4] =
+        [(Order::Second, 1e-3), (Order::Fourth, 0.0), (Order::Sixth, 0.0), (Order::Eighth, 0.0)];
+
+    #[test]
+    fn bodies_reach_any_time_on_their_orbit() {
+        for (order, dt_max) in ALL {
+            let mut cluster = cluster(order, Choices { dt_max, ..Choices::default() });
+            cluster.add(&circle()).unwrap();
+            for to in [0.1, 0.37, 1.0, 2.5] {
+                let Evolution { end, block_steps, .. } = evolve(&mut cluster, to);
+                assert!(end == EvolutionEnd::Time && block_steps > 0 && cluster.time() == to, "{order:?}");
+                let position = cluster.bodies()[0].position;
+                let error = length2(&[position[0] - 0.5 * to.cos(), position[1] - 0.5 * to.sin(), position[2]]);
+                assert!(error < 1e-8, "{order:?} at {to}: {error:e}");
+            }
+        }
+    }
+
+    fn length2(vector: &Vector) -> f64 {
+        vector.iter().map(|component| component * component).sum()
+    }
+
+    #[test]
+    fn where_an_evolution_is_stopped_all_bodies_meet_and_go_on() {
+        for (order, dt_max) in ALL {
+            let mut cluster = cluster(order, Choices { dt_max, eta: 0.01, ..Choices::default() });
+            cluster.add(&circle()).unwrap();
+            let stopped = cluster.evolve(2.0, None, &mut |time, _| time < 0.7).unwrap();
+            assert_eq!(stopped.end, EvolutionEnd::Caller);
+            let time = cluster.time();
+            assert!((0.7..2.0).contains(&time), "{order:?}: {time}");
+            let error = |cluster: &Cluster| {
+                let position = cluster.bodies()[1].position;
+                let time = cluster.time();
+                length2(&[position[0] + 0.5 * time.cos(), position[1] + 0.5 * time.sin(), position[2]])
+            };
+            assert!(error(&cluster) < 1e-8, "{order:?}: {:e}", error(&cluster));
+            let limited = cluster.evolve(2.0, Some(3), &mut |_, _| true).unwrap();
+            assert!(limited.end == EvolutionEnd::BlockSteps && limited.block_steps >= 3, "{limited:?}");
+            assert_eq!(evolve(&mut cluster, 2.0).end, EvolutionEnd::Time);
+            assert!(error(&cluster) < 1e-8, "{order:?}: {:e}", error(&cluster));
+        }
+    }
+
+    #[test]
+    fn bodies_come_go_and_change_by_their_identifiers() {
+        let mut cluster = cluster(Order::Fourth, Choices::default());
+        cluster.add(&circle()).unwrap();
+        let again = cluster.add(&[body(9, 1.0, [1.0; 3], [0.0; 3]), body(3, 1.0, [2.0; 3], [0.0; 3])]).unwrap_err();
+        assert!(again.to_string().contains("body 1 to be added is '3'"), "{again}");
+        assert!(cluster.place(9).is_err() && cluster.identifiers() == [7, 3, 5]);
+        cluster.remove(&[3]).unwrap();
+        assert_eq!((cluster.identifiers(), cluster.place(5).unwrap()), (&[7, 5][..], 1));
+        cluster.change(&[(5, Change { velocity: Some([0.0, 2.0, 0.0]), ..Change::default() })]).unwrap();
+        evolve(&mut cluster, 0.5);
+        // Nothing acts on a body alone, and the other one is too far.
+        assert_eq!(cluster.bodies()[0].position, [0.5, 0.25, 0.0]);
+        assert!((cluster.bodies()[1].position[1] - 1.0).abs() < 1e-6);
+        for wrong in
+            [Change { mass: Some(-1.0), ..Change::default() }, Change { radius: Some(-1.0), ..Change::default() }]
+        {
+            assert!(cluster.change(&[(7, wrong)]).unwrap_err().to_string().contains("of body 7 is '-1'"));
+        }
+        assert!(cluster.remove(&[7, 8]).is_err() && cluster.identifiers() == [7, 5]);
+        cluster.remove(&[7, 5]).unwrap();
+        assert_eq!(evolve(&mut cluster, 1.5).block_steps, 0);
+        assert_eq!(cluster.time(), 1.5);
+    }
+
+    #[test]
+    fn collisions_and_approaches_end_an_evolution() {
+        for (order, dt_max) in ALL {
+            let choices = Choices { dt_max, eta: 0.01, ..Choices::default() };
+            // They fall towards each other from rest, over a distance of 1.
+            let falling =
+                [(1.0, 2), (-1.0, 4)].map(|(side, identifier)| body(identifier, 0.5, [0.5 * side, 0.0, 0.0], [0.0; 3]));
+            let radius = |radius: f64| Change { radius: Some(radius), ..Change::default() };
+            let mut colliding = cluster(order, choices);
+            colliding.add(&falling).unwrap();
+            // The third one does not collide. It leaves the smaller one, from within the larger
+            // radius.
+            colliding.add(&[body(6, 0.0, [-0.7, 0.0, 0.0], [-9.0, 0.0, 0.0])]).unwrap();
+            colliding.change(&[(2, radius(0.3)), (4, radius(0.1))]).unwrap();
+            let evolution = evolve(&mut colliding, 10.0);
+            let [found] = colliding.encounters() else { panic!("{order:?}: {:?}", colliding.encounters()) };
+            assert!(
+                evolution.end == EvolutionEnd::Encounter
+                    && found.kind == EncounterKind::Collision
+                    && found.bodies == [0, 1]
+            );
+            let apart = colliding.bodies()[0].position[0] - colliding.bodies()[1].position[0];
+            assert!(
+                apart < 0.4 && apart > 0.3 && (found.distance - apart).abs() < 1e-3,
+                "{order:?}: {apart} {found:?}"
+            );
+            colliding.remove(&[4]).unwrap();
+            assert!(colliding.encounters().is_empty());
+
+            let mut approaching = cluster(order, Choices { approach_distance: 0.2, ..choices });
+            approaching.add(&falling).unwrap();
+            assert_eq!(evolve(&mut approaching, 10.0).end, EvolutionEnd::Encounter);
+            let [found] = approaching.encounters() else { panic!("{order:?}") };
+            assert!(found.kind == EncounterKind::Approach && found.distance < 0.2 && found.distance > 0.1, "{found:?}");
+            let now = approaching.time();
+            assert_eq!(evolve(&mut approaching, now).end, EvolutionEnd::Time);
+            assert!(approaching.encounters().is_empty());
+        }
+    }
+
+    #[test]
+    fn bodies_that_fall_into_each_other_without_softening_are_named() {
+        for (order, dt_max) in &ALL[1..] {
+            let mut cluster = cluster(*order, Choices { dt_max: *dt_max, ..Choices::default() });
+            cluster.add(&[body(1, 1e-9, [50.0, 0.0, 0.0], [0.0; 3])]).unwrap();
+            cluster
+                .add(&[1.0, -1.0].map(|side| body(8 + side as i32, 0.5, [0.5 * side, 0.01, 0.0], [0.0; 3])))
+                .unwrap();
+            let before = cluster.energies().unwrap().total();
+            assert_eq!(cluster.energy_jump(), None);
+            // They meet at pi / sqrt(8).
+            for to in [1.0, 2.0] {
+                evolve(&mut cluster, to);
+            }
+            let change = cluster.energies().unwrap().total() - before;
+            let Some((identifiers, jump)) = cluster.energy_jump() else { panic!("{order:?}: {change:e}") };
+            assert!(identifiers == [9, 7] && (jump.time - 1.11).abs() < 0.01, "{order:?}: {identifiers:?} {jump:?}");
+            assert!(jump.energy.abs() > 10.0 && jump.distance < 1e-3, "{order:?}: {jump:?} {change:e}");
+            assert!(cluster.counts().energy_jumps >= 1);
+        }
+    }
+
+    #[test]
+    fn a_large_body_collides_beyond_the_nearest_one() {
+        for (order, dt_max) in ALL {
+            let mut cluster = cluster(order, Choices { dt_max, softening: 0.1, ..Choices::default() });
+            // Each of the small ones is nearer to the other than to the large one.
+            let small = |identifier: i32, x: f64| body(identifier, 0.0, [x, 0.0, 0.0], [0.0; 3]);
+            let large = Change { radius: Some(1.0), ..body(0, 1e-9, [0.0; 3], [0.0; 3]).1 };
+            cluster.add(&[small(1, 0.95), small(2, 1.05), (0, large)]).unwrap();
+            assert_eq!(evolve(&mut cluster, 0.01).end, EvolutionEnd::Encounter);
+            let found: Vec<[usize; 2]> = cluster.encounters().iter().map(|found| found.bodies).collect();
+            assert_eq!(found, [[0, 2]], "{order:?}");
+        }
+    }
+
+    #[test]
+    fn energies_are_kept() {
+        let mut cluster = cluster(Order::Sixth, Choices { softening: 0.1, gravity: 2.0, ..Choices::default() });
+        cluster.add(&circle()).unwrap();
+        let before = cluster.energies().unwrap();
+        assert!((before.potential + 0.5 / 1.01f64.sqrt()).abs() < 1e-14 && before.kinetic == 0.125);
+        evolve(&mut cluster, 1.0);
+        assert!((cluster.energies().unwrap().total() / before.total() - 1.0).abs() < 1e-8);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_an_error() {
+        let mut cluster = cluster(Order::Fourth, Choices { time: 1.0, ..Choices::default() });
+        cluster.add(&circle()).unwrap();
+        for to in [0.5, f64::NAN] {
+            assert!(
+                cluster.evolve(to, None, &mut |_, _| true).unwrap_err().to_string().contains("the time to evolve to")
+            );
+        }
+        cluster.add(&[body(8, 1.0, [0.5, 0.0, 0.0], [0.0; 3])]).unwrap();
+        let error = cluster.evolve(2.0, None, &mut |_, _| true).unwrap_err();
+        assert!(error.to_string().contains("bodies 7 and 8 have the same position"), "{error}");
+        // It can be mended.
+        cluster.remove(&[8]).unwrap();
+        assert_eq!(evolve(&mut cluster, 2.0).end, EvolutionEnd::Time);
+        let setup = Setup::on_cpu(Order::Second, Precision::Double);
+        let error = Cluster::new(System::new(&setup).unwrap(), Choices::default()).err().unwrap().to_string();
+        assert!(error.starts_with("dt_max is '0'"), "{error}");
+    }
+}

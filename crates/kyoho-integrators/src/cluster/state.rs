@@ -1,0 +1,96 @@
+//! The state of a cluster as bytes, from which another one goes on with the same bits.
+
+use std::collections::HashMap;
+
+use crate::body::{Body, Vector};
+use kyoho_core::{Error, Result, memory};
+
+use super::{BODIES, Change, Cluster};
+
+/// The first word of a state, which names its form.
+const FORM: u64 = u64::from_le_bytes(*b"kyoho  1");
+/// The words before the bodies: the form, the order, the number of bodies, the time, and whether
+/// bodies have changed since their forces were computed.
+const HEAD: usize = 5;
+/// The words of a body: its identifier, its radius, and its 26 numbers.
+const WORDS: usize = 28;
+/// The bytes of a word.
+const WORD: usize = size_of::<u64>();
+
+impl Cluster {
+    /// Returns the bytes of [`Cluster::state`].
+    pub fn state_size(&self) -> usize {
+        WORD * (HEAD + WORDS * self.identifiers.len())
+    }
+
+    /// Returns the bodies with their time, their steps, and the derivatives that the integrator has
+    /// of them.
+    pub fn state(&self) -> Result<Vec<u8>> {
+        let mut bytes = memory::room(self.state_size(), "the state of an integrator")?;
+        let mut put = |word: u64| bytes.extend_from_slice(&word.to_le_bytes());
+        let count = self.identifiers.len() as u64;
+        let head = [FORM, self.setup.order as u64, count, self.time.to_bits(), u64::from(self.is_changed)];
+        head.into_iter().for_each(&mut put);
+        for ((identifier, radius), body) in self.identifiers.iter().zip(&self.radii).zip(self.bodies()) {
+            put(u64::from(identifier.cast_unsigned()));
+            let Body { step, mass, position, velocity, derivatives } = *body;
+            let vectors = [position, velocity].into_iter().chain(derivatives).flatten();
+            [*radius, step, mass].into_iter().chain(vectors).for_each(|number| put(number.to_bits()));
+        }
+        Ok(bytes)
+    }
+
+    /// Goes on from a state, in place of the bodies that are there. Nothing is changed if the bytes
+    /// are no state of an integrator of this order.
+    pub fn set_state(&mut self, bytes: &[u8]) -> Result<()> {
+        let (words, rest) = bytes.as_chunks::<WORD>();
+        let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let [form, order, count, time, is_changed] = std::array::from_fn(|_| words.next().unwrap_or(0));
+        let bodies = words.len() / WORDS;
+        let is_whole = bytes.len() >= WORD * HEAD && rest.is_empty() && words.len() % WORDS == 0;
+        if !is_whole || form != FORM || count != bodies as u64 || is_changed > 1 {
+            return Err(wrong("the state", bytes.len(), "the bytes that kyoho_integrator_state gave, all of them"));
+        }
+        if order != self.setup.order as u64 {
+            return Err(wrong("the order of the state", order, &format!("{}, as here", self.setup.order as u64)));
+        }
+        let time = f64::from_bits(time);
+        if !time.is_finite() {
+            return Err(Error::NotFinite { what: "the time of the state".into(), value: time });
+        }
+        let mut identifiers = memory::room(bodies, BODIES)?;
+        let mut radii = memory::room(bodies, BODIES)?;
+        let mut all = memory::room(bodies, BODIES)?;
+        let mut places = HashMap::new();
+        places.try_reserve(bodies).map_err(|_| memory::none::<(i32, usize)>(bodies, BODIES))?;
+        for place in 0..bodies {
+            let identifier = words.next().unwrap_or(0) as u32;
+            let identifier = identifier.cast_signed();
+            let mut number = || f64::from_bits(words.next().unwrap_or(0));
+            let (radius, step, mass) = (number(), number(), number());
+            let mut vector = || -> Vector { std::array::from_fn(|_| number()) };
+            let (position, velocity) = (vector(), vector());
+            let derivatives = std::array::from_fn(|_| vector());
+            let numbers =
+                Change { mass: Some(mass), position: Some(position), velocity: Some(velocity), radius: Some(radius) };
+            numbers.check(identifier)?;
+            let has_step = step > 0.0 || (step == 0.0 && is_changed == 1);
+            let are_finite = derivatives.iter().flatten().all(|number: &f64| number.is_finite()) && step.is_finite();
+            if places.insert(identifier, place).is_some() || !has_step || !are_finite {
+                let name = format!("the state of body {identifier}");
+                return Err(wrong(&name, "damaged", "finite numbers, a step above 0, and one body of an identifier"));
+            }
+            identifiers.push(identifier);
+            radii.push(radius);
+            all.push(Body { step, mass, position, velocity, derivatives });
+        }
+        self.integrator.resume(all)?;
+        (self.time, self.identifiers, self.radii, self.places) = (time, identifiers, radii, places);
+        (self.is_changed, self.has_other_radii, self.has_encounters) = (is_changed == 1, true, false);
+        Ok(())
+    }
+}
+
+fn wrong(name: &str, value: impl ToString, allowed: &str) -> Error {
+    Error::BadOption { name: name.into(), value: value.to_string(), allowed: allowed.into() }
+}

@@ -1,0 +1,80 @@
+//! Energies of synchronised bodies, in double precision whatever the precision of the run.
+
+use kyoho_core::{Order, Precision, Result, TreeAccuracy};
+use kyoho_engine::{Setup, System};
+
+use super::body::{Body, length, sum};
+
+/// The energies of all bodies at one time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Energy {
+    /// The kinetic energy.
+    pub kinetic: f64,
+    /// The potential energy, with every pair counted once and softening included.
+    pub potential: f64,
+}
+
+impl Energy {
+    /// Returns the sum of both.
+    pub fn total(&self) -> f64 {
+        self.kinetic + self.potential
+    }
+}
+
+/// Computes energies on the devices of a run.
+pub struct Energies {
+    system: System,
+    gravity: f64,
+    softening: f64,
+}
+
+impl Energies {
+    /// Makes a system for energies on the devices of `setup`. Its order and precision do not
+    /// matter.
+    pub fn new(setup: &Setup, gravity: f64, softening: f64) -> Result<Energies> {
+        let setup = Setup { order: Order::Second, precision: Precision::Double, ..setup.clone() };
+        Ok(Energies { system: System::new(&setup)?, gravity, softening })
+    }
+
+    /// Takes potentials from a tree of this accuracy, where there are many bodies.
+    pub fn by_tree(mut self, tree: Option<TreeAccuracy>) -> Result<Energies> {
+        self.system.set_tree(tree)?;
+        Ok(self)
+    }
+
+    /// Returns the energies of these bodies, which must belong to one time.
+    pub fn of(&mut self, bodies: &[Body]) -> Result<Energy> {
+        if bodies.is_empty() {
+            return Ok(Energy { kinetic: 0.0, potential: 0.0 });
+        }
+        let (gravity, softening) = (self.gravity, self.softening);
+        let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
+        self.system.set_sources(bodies.len(), source)?;
+        self.system.keep_sources_below(bodies.len())?;
+        self.system.start_from_fn(bodies.len(), true, bodies.len(), |number| bodies[number].sink(number, softening))?;
+        let forces = self.system.wait()?;
+        let potentials = bodies.iter().enumerate().map(|(number, body)| body.mass * forces.potential(number));
+        Ok(Energy {
+            kinetic: 0.5 * sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2))),
+            potential: 0.5 * sum(potentials),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kyoho_engine::Setup;
+
+    use super::*;
+
+    #[test]
+    fn two_bodies_have_the_energies_of_the_textbook() {
+        let setup = Setup::on_cpu(Order::Fourth, Precision::Mixed);
+        let bodies = [Body::new(2.0, [0.0; 3], [0.0, 3.0, 0.0]), Body::new(5.0, [4.0, 0.0, 0.0], [1.0, 0.0, 0.0])];
+        let energy = Energies::new(&setup, 10.0, 3.0).unwrap().of(&bodies).unwrap();
+        // The kinetic energy is 2 * 3^2 / 2 + 5 / 2, and the potential energy -G m1 m2 / sqrt(4^2 +
+        // 3^2).
+        assert_eq!(energy.kinetic, 11.5);
+        assert!((energy.potential + 20.0).abs() < 1e-13);
+    }
+}

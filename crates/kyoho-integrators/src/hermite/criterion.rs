@@ -1,0 +1,125 @@
+//! The criterion of the length of steps.
+
+use crate::body::{Body, Vector, length};
+use crate::plan::Plan;
+
+use super::scheme::{Corrected, FOURTH, Scheme, fourth_order_ends};
+
+/// The criterion of the length of steps.
+#[derive(Debug, Clone, Copy)]
+pub struct Criterion {
+    eta: f64,
+    /// The accuracy parameter of the fourth-order criterion if it is averaged with that of the
+    /// scheme's order.
+    average: Option<f64>,
+}
+
+/// If the criterion of a higher order wants steps shorter than this fraction of its accuracy
+/// parameter times the time scale of the fourth order, it measures rounding. Shorter steps would
+/// raise the rounding and want still shorter steps.
+const NOISE: f64 = 0.25;
+
+/// The accuracy parameter that limits the first steps of higher orders, which lack the highest
+/// derivatives.
+const FIRST: f64 = 0.02;
+
+impl Criterion {
+    /// Returns the criterion of a plan. The average with Aarseth's criterion is that of HiGPUs
+    /// (Capuzzo-Dolcetta & Spera 2013, Computer Physics Communications 184, 2528).
+    pub fn new(plan: &Plan) -> Criterion {
+        Criterion { eta: plan.eta, average: plan.averages().then_some(plan.eta4) }
+    }
+
+    /// Returns the step that a body wants after one that it has taken. It is infinite if no force
+    /// changes. `rounding` is the error that the rounding of positions may have made in an
+    /// acceleration.
+    ///
+    /// An interpolated derivative is a difference over a power of the step, in which that rounding
+    /// grows as steps get shorter. So derivatives that may be rounding alone are left out: then
+    /// the criterion is that of the derivatives below. Where none is left that order 4 needs, a
+    /// step shorter than the last one would be chosen by rounding too.
+    #[inline(always)]
+    pub fn wanted(&self, scheme: &Scheme, before: &Body, step: f64, corrected: &Corrected, rounding: f64) -> f64 {
+        let (order, ends) = (scheme.order(), &corrected.ends);
+        let is_known = |s: usize| length(&ends[s + 1]) >= rounding * scheme.growth_of_rounding(s + 1, step);
+        let highest = (LOWEST..order - 1).rev().find(|s| is_known(*s));
+        let own = generalised(highest.unwrap_or(LOWEST), ends, self.eta, order);
+        let own = if highest.is_some() { own } else { own.max(step) };
+        if order == FOURTH.order() {
+            return own;
+        }
+        let ends = fourth_order_ends(&before.derivatives[..FOURTH.given()], &corrected.ends[..FOURTH.given()], step);
+        match self.average {
+            Some(eta) => 0.5 * (generalised(LOWEST, &ends, eta, FOURTH.order()) + own),
+            None => own.max(NOISE * generalised(LOWEST, &ends, self.eta.powi(2), FOURTH.order())),
+        }
+    }
+
+    /// Returns the first step, for which no higher derivatives are known. It is `eta / 2` of the
+    /// time in which the acceleration changes, or of the time of free fall over the softened
+    /// distance to the nearest body, which also serves for bodies at rest.
+    pub fn first(&self, scheme: &Scheme, body: &Body, distance: f64) -> f64 {
+        let (a, j) = (length(&body.derivatives[0]), length(&body.derivatives[1]));
+        let change = if j > 0.0 { a / j } else { f64::INFINITY };
+        let fall = if a > 0.0 { (distance / a).sqrt() } else { f64::INFINITY };
+        let eta = if scheme.order() == FOURTH.order() { self.eta } else { self.eta.min(FIRST) };
+        0.5 * eta * change.min(fall)
+    }
+}
+
+/// The number of the slowness of order 4.
+const LOWEST: usize = FOURTH.order() - 2;
+
+/// Computes the step of the criterion of an order `p` (Nitadori & Makino 2008): `eta (A(1) / A(p -
+/// 2))^(1 / (p - 3))`, where `A(s)^2` is `|a(s - 1)| |a(s + 1)| + |a(s)|^2` and `a(s)` the `s`-th
+/// derivative of the acceleration. `slowest` is `p - 2`, or a lower number where higher derivatives
+/// are not known. Aarseth's criterion is that of order 4 with the square root of eta.
+#[inline(always)]
+fn generalised(slowest: usize, ends: &[Vector], eta: f64, order: usize) -> f64 {
+    let size2 = |s: usize| {
+        let [below, own, above] = [s - 1, s, s + 1].map(|s| length(&ends[s]));
+        below * above + own * own
+    };
+    let (change, slowness) = (size2(1), size2(slowest));
+    if slowness == 0.0 {
+        f64::INFINITY
+    } else if order == FOURTH.order() {
+        (eta * change / slowness).sqrt()
+    } else {
+        eta * (change / slowness).powf(0.5 / (slowest - 1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the derivatives of an acceleration that turns round a circle with an angular speed.
+    fn circling(speed: f64) -> [Vector; 8] {
+        std::array::from_fn(|n| [speed.powi(n as i32), 0.0, 0.0])
+    }
+
+    #[test]
+    fn the_step_of_a_circle_is_the_same_part_of_its_period_at_any_speed() {
+        for speed in [1e-7, 1.0, 30.0] {
+            // Aarseth's eta is the square of that of the other orders.
+            assert!((generalised(2, &circling(speed), 0.04, 4) * speed - 0.2).abs() < 1e-12, "{speed}");
+            for order in [6, 8] {
+                assert!(
+                    (generalised(order - 2, &circling(speed), 0.2, order) * speed - 0.2).abs() < 1e-12,
+                    "{speed} {order}"
+                );
+            }
+        }
+        assert_eq!(generalised(4, &[[0.0; 3]; 8], 0.1, 6), f64::INFINITY);
+    }
+
+    #[test]
+    fn derivatives_between_the_ends_of_the_criterion_do_not_count() {
+        for (order, within) in [(6, 2..3), (8, 3..5)] {
+            let (mut ends, expected) = (circling(2.0), generalised(order - 2, &circling(2.0), 0.1, order));
+            ends[within].fill([1e6; 3]);
+            assert_eq!(generalised(order - 2, &ends, 0.1, order) == expected, order == 8, "{order}");
+        }
+    }
+}

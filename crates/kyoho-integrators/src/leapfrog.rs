@@ -1,0 +1,342 @@
+//! The leapfrog with a shared step: kick, drift, kick.
+
+use kyoho_core::{Order, Result, Sink, memory};
+use kyoho_engine::moving::MovingBody;
+use kyoho_engine::{System, TreeErrors};
+use kyoho_hal::threads::Threads;
+use kyoho_methods::arrays::Motion;
+
+use super::body::{Body, Vector, add};
+use super::encounters::{Encounter, Encounters};
+use super::plan::{Plan, whole};
+use super::{Approach, Counts, GoOn, Integrator};
+
+/// The leapfrog integrator.
+pub struct Leapfrog {
+    system: System,
+    plan: Plan,
+    bodies: Vec<Body>,
+    /// What rounding took off each position and velocity since the interval began.
+    lost: Vec<[Vector; 2]>,
+    threads: Threads,
+    encounters: Option<Encounters>,
+    reached: f64,
+    counts: Counts,
+    /// The pairs that are no part of the run: those of measurements of errors, and of steps that
+    /// were made again.
+    left_out: u64,
+    /// Whether the device was given the bodies as they are, to move them.
+    is_kept: bool,
+}
+
+impl Leapfrog {
+    /// Makes an integrator of these bodies.
+    pub fn new(system: System, plan: Plan, bodies: Vec<Body>) -> Result<Leapfrog> {
+        let threads = Threads::new(system.setup().threads);
+        let (counts, encounters) = (Counts::default(), None);
+        let (reached, left_out, is_kept) = (0.0, 0, false);
+        let lost = Vec::new();
+        let mut leapfrog =
+            Leapfrog { system, plan, bodies, lost, threads, encounters, reached, counts, left_out, is_kept };
+        leapfrog.accelerate()?;
+        Ok(leapfrog)
+    }
+
+    /// Computes the accelerations at the bodies' present places.
+    fn accelerate(&mut self) -> Result<()> {
+        // What these forces need takes the place of bodies that the device was given.
+        self.is_kept = false;
+        if self.bodies.is_empty() {
+            return Ok(());
+        }
+        let (bodies, gravity) = (&self.bodies, self.plan.gravity);
+        let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
+        self.system.set_sources(bodies.len(), source)?;
+        self.system.keep_sources_below(bodies.len())?;
+        let (count, softening) = (bodies.len(), self.plan.softening);
+        self.system.start_from_fn(count, true, count, |number| bodies[number].sink(number, softening))?;
+        let (forces, step) = (self.system.wait()?, self.plan.step);
+        each_of(&self.threads, &mut self.bodies, |number, body| {
+            body.derivatives[0] = forces.acceleration(number);
+            body.step = step;
+        });
+        Ok(())
+    }
+
+    /// Kicks, drifts and kicks. After an error the bodies are where they were, up to rounding.
+    fn step(&mut self, step: f64) -> Result<()> {
+        self.kick(0.5 * step);
+        self.drift(step);
+        if let Err(error) = self.accelerate() {
+            self.drift(-step);
+            self.kick(-0.5 * step);
+            return Err(error);
+        }
+        self.kick(0.5 * step);
+        Ok(())
+    }
+
+    /// Makes steps on the device, if it moves bodies. Returns false where it does not, or where a
+    /// step fails: then the bodies are as they were.
+    fn advance_on_device(&mut self, steps: u64, step: f64, go_on: &mut GoOn) -> Result<bool> {
+        let (bodies, gravity) = (&self.bodies, self.plan.gravity);
+        let body = |number: usize| {
+            let Body { mass, position, velocity, derivatives: [acceleration, ..], .. } = bodies[number];
+            MovingBody { mass: gravity * mass, position, velocity, acceleration }
+        };
+        if !self.is_kept && !self.system.keep_moving(bodies.len(), body)? {
+            return Ok(false);
+        }
+        let (counts, interactions) = (self.counts, self.system.statistics().interactions);
+        self.is_kept = self.steps_on_device(steps, step, go_on).unwrap_or_else(|error| {
+            log::debug!("the host makes the steps again: {error}");
+            false
+        });
+        if !self.is_kept {
+            self.left_out += self.system.statistics().interactions - interactions;
+            (self.counts, self.reached) = (counts, 0.0);
+        }
+        Ok(self.is_kept)
+    }
+
+    /// Makes steps on the device and copies the bodies from there after the last one. Returns false
+    /// if the device cannot go on.
+    fn steps_on_device(&mut self, steps: u64, step: f64, go_on: &mut GoOn) -> Result<bool> {
+        let (half, softening2) = (0.5 * step, self.plan.softening.powi(2));
+        for done in 1..=steps {
+            // The last kick of the step before comes with the first one of this step.
+            let last = if done == 1 { 0.0 } else { half };
+            let motion = Motion { kicks: [last, half], drift: step, begins: done == 1 };
+            if !self.system.move_bodies(&motion, Some(softening2))? {
+                return Ok(false);
+            }
+            if !self.count_step(done, steps, go_on) {
+                break;
+            }
+        }
+        let motion = Motion { kicks: [half, 0.0], drift: 0.0, begins: false };
+        if !self.system.move_bodies(&motion, None)? {
+            return Ok(false);
+        }
+        let (Some(moved), step) = (self.system.moved()?, self.plan.step) else { return Ok(false) };
+        each_of(&self.threads, &mut self.bodies, |number, body| {
+            let MovingBody { position, velocity, acceleration, .. } = moved(number);
+            (body.position, body.velocity, body.derivatives[0]) = (position, velocity, acceleration);
+            body.step = step;
+        });
+        Ok(true)
+    }
+
+    /// Counts a step of so many of the interval, and returns whether the caller wants to go on.
+    fn count_step(&mut self, done: u64, steps: u64, go_on: &mut GoOn) -> bool {
+        self.reached = done as f64 / steps as f64;
+        self.counts.steps += self.bodies.len() as u64;
+        self.counts.block_steps += 1;
+        go_on(self.reached, self.counts.block_steps)
+    }
+
+    /// Whether bodies encounter each other where they are now.
+    fn meets_encounters(&mut self) -> Result<bool> {
+        let Some(encounters) = &mut self.encounters else { return Ok(false) };
+        let sink = |(number, body): (usize, &Body)| Sink {
+            radius2: encounters.reach(number).powi(2),
+            ..body.sink(number, 0.0)
+        };
+        let near = self.system.find_neighbours(self.bodies.len(), true, self.bodies.iter().enumerate().map(sink))?;
+        encounters.look_among(&self.bodies, near)?;
+        Ok(encounters.is_met())
+    }
+
+    fn kick(&mut self, time: f64) {
+        self.each_moving(|body, [_, lost]| {
+            add(&mut body.velocity, lost, body.derivatives[0].map(|acceleration| time * acceleration));
+        });
+    }
+
+    fn drift(&mut self, time: f64) {
+        self.each_moving(|body, [lost, _]| {
+            add(&mut body.position, lost, body.velocity.map(|velocity| time * velocity));
+        });
+    }
+
+    /// Calls a function for each body, with what rounding took off it, on several threads where they
+    /// are many.
+    fn each_moving(&mut self, change: impl Fn(&mut Body, &mut [Vector; 2]) + Sync) {
+        let jobs = self.bodies.chunks_mut(BODIES_OF_JOB).zip(self.lost.chunks_mut(BODIES_OF_JOB));
+        self.threads.each(jobs, |(bodies, lost)| {
+            bodies.iter_mut().zip(lost).for_each(|(body, lost)| change(body, lost));
+        });
+    }
+
+    /// Begins to keep what rounding takes off. Snapshots do not have it, and a resumed run has to give
+    /// the same bits, so that each interval begins anew.
+    fn forget_lost(&mut self) -> Result<()> {
+        self.lost.clear();
+        memory::lengthen(&mut self.lost, self.bodies.len(), "bodies between meetings", || [[0.0; 3]; 2])
+    }
+}
+
+/// The number of bodies that a thread takes at a time.
+const BODIES_OF_JOB: usize = 1 << 12;
+
+/// Calls a function for each body, with its number, on several threads where they are many.
+fn each_of(threads: &Threads, bodies: &mut [Body], change: impl Fn(usize, &mut Body) + Sync) {
+    threads.each(bodies.chunks_mut(BODIES_OF_JOB).enumerate(), |(job, bodies)| {
+        let numbered = (job * BODIES_OF_JOB..).zip(bodies);
+        numbered.for_each(|(number, body)| change(number, body));
+    });
+}
+
+/// Returns all bodies as sinks.
+fn sinks(bodies: &[Body], softening: f64) -> impl ExactSizeIterator<Item = Sink> {
+    bodies.iter().enumerate().map(move |(number, body)| body.sink(number, softening))
+}
+
+impl Integrator for Leapfrog {
+    fn advance(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
+        self.reached = 0.0;
+        self.encounters.iter_mut().for_each(Encounters::clear);
+        let (interval, wanted) = (self.plan.interval, self.plan.step);
+        let steps = whole(interval, wanted).unwrap_or_else(|| (interval / wanted).ceil() as u64);
+        // The given step may miss the interval by a rounding error, or be longer than what is left
+        // of it, so it is computed from the number of steps.
+        let step = interval / steps as f64;
+        // Encounters are looked for by the host.
+        if self.encounters.is_none() && self.advance_on_device(steps, step, go_on)? {
+            return Ok(None);
+        }
+        self.forget_lost()?;
+        for done in 1..=steps {
+            self.step(step)?;
+            let goes_on = self.count_step(done, steps, go_on);
+            if self.meets_encounters()? || !goes_on {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn reached(&self) -> f64 {
+        self.reached
+    }
+
+    fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+
+    fn bodies_mut(&mut self) -> &mut Vec<Body> {
+        self.is_kept = false;
+        &mut self.bodies
+    }
+
+    fn start(&mut self) -> Result<()> {
+        self.accelerate()
+    }
+
+    fn resume(&mut self, bodies: Vec<Body>) -> Result<()> {
+        *self.bodies_mut() = bodies;
+        Ok(())
+    }
+
+    fn set_plan(&mut self, plan: Plan) {
+        // Masses on the device have the factor of gravity.
+        self.is_kept = false;
+        self.plan = plan;
+    }
+
+    fn watch(&mut self, encounters: Option<Encounters>) {
+        self.encounters = encounters;
+    }
+
+    fn encounters(&self) -> &[Encounter] {
+        self.encounters.as_ref().map_or(&[], Encounters::found)
+    }
+
+    fn tree_errors(&mut self, samples: usize) -> Result<Option<TreeErrors>> {
+        if self.plan.tree.is_none() {
+            return Ok(None);
+        }
+        let before = self.system.statistics().interactions;
+        let all = memory::collected(sinks(&self.bodies, self.plan.softening), "sinks")?;
+        // The sources are where the last accelerations were computed, as the bodies are.
+        let errors = self.system.tree_errors(self.bodies.len(), true, &all, samples)?;
+        self.left_out += self.system.statistics().interactions - before;
+        Ok(Some(errors))
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { interactions: self.system.statistics().interactions - self.left_out, ..self.counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::body::length;
+    use crate::plan::StepCriterion;
+    use kyoho_core::{Order, Precision};
+    use kyoho_engine::Setup;
+
+    use super::*;
+
+    fn integrator(step: f64) -> Leapfrog {
+        let plan = Plan {
+            order: Order::Second,
+            precision: Precision::Double,
+            gravity: 1.0,
+            softening: 0.0,
+            eta: 0.0,
+            criterion: StepCriterion::Usual,
+            eta4: 0.0,
+            step,
+            longest: step,
+            shortest: step,
+            interval: 1.0,
+            tree: None,
+        };
+        let setup = Setup::on_cpu(plan.order, plan.precision);
+        let body = |side: f64| Body::new(0.5, [0.5 * side, 0.0, 0.0], [0.0, 0.5 * side, 0.0]);
+        Leapfrog::new(System::new(&setup).unwrap(), plan, vec![body(1.0), body(-1.0)]).unwrap()
+    }
+
+    #[test]
+    fn half_the_step_has_a_quarter_of_the_error() {
+        let error = |step: f64| {
+            let mut leapfrog = integrator(step);
+            leapfrog.advance(&mut |_, _| true).unwrap();
+            let position = leapfrog.bodies()[0].position;
+            length(&[position[0] - 0.5 * 1f64.cos(), position[1] - 0.5 * 1f64.sin(), position[2]])
+        };
+        let ratio = error(1.0 / 64.0) / error(1.0 / 128.0);
+        assert!((ratio - 4.0).abs() < 0.1, "{ratio}");
+    }
+
+    #[test]
+    fn bodies_move_by_less_than_their_last_digit_in_each_step() {
+        let mut leapfrog = integrator(1.0);
+        const STEPS: f64 = 16384.0;
+        leapfrog.set_plan(Plan { interval: STEPS, ..leapfrog.plan.clone() });
+        // Without masses nothing acts on them.
+        let body = |side: f64| Body::new(0.0, [side * 1e9, side, 0.0], [1e-8, 0.0, 1e-8]);
+        *leapfrog.bodies_mut() = vec![body(1.0), body(-1.0)];
+        leapfrog.start().unwrap();
+        // Half of the way, and the rest.
+        leapfrog.advance(&mut |fraction, _| fraction < 0.5).unwrap();
+        assert_eq!(leapfrog.reached(), 0.5);
+        leapfrog.set_plan(Plan { interval: STEPS / 2.0, ..leapfrog.plan.clone() });
+        leapfrog.advance(&mut |_, _| true).unwrap();
+        let digit = 1e9f64.next_up() - 1e9;
+        for (body, side) in leapfrog.bodies().iter().zip([1e9, -1e9]) {
+            let moved = body.position[0] - side;
+            assert!((moved - 1e-8 * STEPS).abs() <= 1.5 * digit, "{moved}");
+            assert!((body.position[2] / (1e-8 * STEPS) - 1.0).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn a_step_that_is_no_binary_fraction_still_ends_with_the_interval() {
+        let mut leapfrog = integrator(0.1);
+        leapfrog.advance(&mut |_, _| true).unwrap();
+        assert_eq!(leapfrog.counts().block_steps, 10);
+        assert_eq!(leapfrog.counts().interactions, 11 * 4);
+    }
+}

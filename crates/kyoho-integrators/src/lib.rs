@@ -1,0 +1,170 @@
+//! Integrators: bodies that advance under their own gravity, by Hermite schemes with block time
+//! steps or by a leapfrog with a shared step.
+//!
+//! [`of`] makes the [`Integrator`] of a [`Plan`], which knows bodies by their places. A
+//! [`Cluster`](cluster::Cluster) knows them by identifiers, and bodies come and go between calls.
+
+pub mod body;
+pub mod cluster;
+pub mod encounters;
+pub mod energy;
+mod hermite;
+mod leapfrog;
+pub mod plan;
+
+use std::fmt::Display;
+
+use kyoho_core::{Forces, Result};
+use kyoho_engine::{System, TreeErrors};
+
+use body::Body;
+use encounters::{Encounter, Encounters};
+use hermite::{Hermite, Scheme};
+use leapfrog::Leapfrog;
+use plan::Plan;
+
+/// The closest approach of two bodies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Approach {
+    /// Their distance, softening not included.
+    pub distance: f64,
+    /// The time since the start of the interval.
+    pub time: f64,
+    /// The places of the two bodies among all, from 0, the lower one first.
+    pub bodies: [usize; 2],
+}
+
+/// A close passage of two bodies after which they had another energy than before, or in which steps
+/// were too long.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EnergyJump {
+    /// The places of the two bodies among all, from 0, the lower one first.
+    pub bodies: [usize; 2],
+    /// The time since the start of the interval at which they were nearest.
+    pub time: f64,
+    /// Their distance then, softening not included.
+    pub distance: f64,
+    /// The shortest step that one of them took.
+    pub step: f64,
+    /// How many steps should have been shorter than the shortest.
+    pub limited_steps: u64,
+    /// The change of their energy, that of their motion round each other.
+    pub energy: f64,
+}
+
+impl EnergyJump {
+    /// Says what happened, of so many in all and of bodies with these names.
+    pub fn text(&self, all: u64, [one, other]: [impl Display; 2]) -> String {
+        let EnergyJump { time, distance, step, limited_steps, energy, .. } = *self;
+        let limited = match limited_steps {
+            0 => String::new(),
+            steps => format!(" ({steps} steps were limited)"),
+        };
+        format!(
+            "close passages that changed an energy: {all}; the last one of bodies {one} and {other} at time {time:e}, \
+             at a distance of {distance:e}, by {energy:e} in steps down to {step:e}{limited}: take a smaller eta, a \
+             shorter dt_min or softening"
+        )
+    }
+}
+
+/// Counts of an integrator's work.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counts {
+    /// Steps of single bodies.
+    pub steps: u64,
+    /// Blocks of bodies that stepped together.
+    pub block_steps: u64,
+    /// Steps that should have been shorter than the shortest.
+    pub limited_steps: u64,
+    /// Pairs of the force calls.
+    pub interactions: u64,
+    /// Close passages of two bodies that changed their energy; see [`EnergyJump`].
+    pub energy_jumps: u64,
+}
+
+/// Whether to go on after a block step, from the fraction of the interval that is done and the
+/// number of block steps so far.
+pub type GoOn<'a> = dyn FnMut(f64, u64) -> bool + 'a;
+
+/// Something that advances bodies from one meeting to the next.
+pub trait Integrator {
+    /// Advances all bodies by one interval, or until `go_on` refuses or bodies encounter each
+    /// other. Then too all bodies meet.
+    fn advance(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>>;
+
+    /// Returns the fraction of the last interval at which the bodies are, also after an error.
+    fn reached(&self) -> f64;
+
+    /// Returns the bodies, which are all at one time.
+    fn bodies(&self) -> &[Body];
+
+    /// Returns the bodies, which may be changed; then [`Integrator::start`] has to follow.
+    fn bodies_mut(&mut self) -> &mut Vec<Body>;
+
+    /// Computes the first forces and steps of bodies that were changed.
+    fn start(&mut self) -> Result<()>;
+
+    /// Goes on with other bodies, which have the steps and derivatives that they had where an
+    /// integrator of this order left them. On an error it keeps its own.
+    fn resume(&mut self, bodies: Vec<Body>) -> Result<()>;
+
+    /// Goes on by another plan of the same order, gravity, softening and tree.
+    fn set_plan(&mut self, plan: Plan);
+
+    /// Looks for encounters of bodies from now on, if there is something to look for.
+    fn watch(&mut self, encounters: Option<Encounters>);
+
+    /// Returns the encounters that ended the last interval.
+    fn encounters(&self) -> &[Encounter];
+
+    /// Returns the last of the close passages of the last interval that changed an energy. The
+    /// leapfrog, whose step is the caller's, looks for none.
+    fn energy_jump(&self) -> Option<EnergyJump> {
+        None
+    }
+
+    /// Returns the errors of the accelerations by a tree of the bodies where they are now, against
+    /// direct sums on up to this many of them; `None` without a tree.
+    fn tree_errors(&mut self, _samples: usize) -> Result<Option<TreeErrors>> {
+        Ok(None)
+    }
+
+    /// Returns the counts of the work so far.
+    fn counts(&self) -> Counts;
+}
+
+/// Makes the integrator of a plan's order.
+pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator + Send>> {
+    Ok(match Scheme::of(plan.order) {
+        Some(scheme) => kyoho_hal::boxed(Hermite::new(system, plan.clone(), scheme, bodies)?, "an integrator")?,
+        None => kyoho_hal::boxed(Leapfrog::new(system, plan.clone(), bodies)?, "an integrator")?,
+    })
+}
+
+/// Returns the closest approach among the members of a block at a time, whose sink `k` is the body
+/// `members[k]`, if it is closer than the closest one so far.
+fn closer(so_far: Option<Approach>, time: f64, members: &[usize], forces: &Forces) -> Option<Approach> {
+    let distances2 = || (0..members.len()).filter_map(|sink| Some((sink, forces.nearest(sink)?.distance2)));
+    let least = distances2().fold(f64::INFINITY, |least, (_, distance2)| least.min(distance2));
+    let distance = least.sqrt();
+    if so_far.is_some_and(|approach| approach.distance <= distance) {
+        return None;
+    }
+    // Squares that differ may have one root, and then the first sink counts.
+    let (sink, _) = distances2().find(|(_, distance2)| distance2.sqrt() == distance)?;
+    let (body, other) = (members[sink], forces.nearest(sink)?.index as usize);
+    Some(Approach { distance, time, bodies: [other.min(body), other.max(body)] })
+}
+
+#[cfg(test)]
+mod tests {
+    /// Returns numbers between 0 and 1 that are the same on every machine.
+    pub fn random() -> impl FnMut() -> f64 {
+        let mut state = 7u64;
+        move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((state >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+        }
+    }
+}

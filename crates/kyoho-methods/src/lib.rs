@@ -1,0 +1,224 @@
+//! Methods, which organise sums over pairs, and the interface of the devices that make the sums.
+
+pub mod arrays;
+mod cpu;
+pub mod direct;
+mod lanes;
+pub mod lists;
+pub mod pairs;
+mod tiles;
+pub mod tree;
+
+use std::sync::Arc;
+
+use arrays::DeviceArrays;
+use direct::gpu::GpuDevice;
+use direct::gpu::shapes::ForcedShape;
+use direct::quad::QuadDevice;
+
+use kyoho_core::Level;
+use kyoho_core::{
+    Assignment, Block, Error, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
+    TreeProfile, Updates,
+};
+use kyoho_hal::cuda::Cuda;
+use kyoho_hal::opencl::OpenCl;
+use kyoho_hal::{Backend, DeviceDescription};
+
+/// The options with which a device is opened.
+#[derive(Debug, Clone)]
+pub struct DeviceOptions {
+    /// The interaction that it will compute.
+    pub interaction: Arc<Interaction>,
+    /// The number of CPU threads.
+    pub threads: usize,
+    /// The CPU's instruction set.
+    pub level: Level,
+    /// The launch shape that a GPU takes; otherwise its model chooses.
+    pub shape: Option<ForcedShape>,
+    /// Further devices of the system, which help this one with trees.
+    pub companions: CompanionDevices,
+}
+
+/// The devices that help another one with the forces of a tree.
+#[derive(Debug, Clone, Default)]
+pub struct CompanionDevices {
+    /// Their numbers.
+    pub numbers: Vec<usize>,
+    /// Whether they help however few the bodies are.
+    pub always: bool,
+}
+
+/// The number of sinks of the first part of a block whose sinks come in parts.
+pub const FIRST_PART: usize = 1 << 11;
+
+/// One device, opened for one order and precision.
+///
+/// For each block that a device has a part in the engine calls `start`, then `wait_more` until it
+/// has handed in all of its sinks, at least once; then, perhaps, `neighbours`. As long as it may
+/// call them for a block, it changes no source but by putting records where they belong, so that a
+/// device, or another in its place, may compute the block again. A device that failed may be
+/// started again; then all sources count as written.
+pub trait Device: Send {
+    /// Returns a description of the device.
+    fn describe(&self) -> DeviceDescription;
+
+    /// Whether `start` takes the latest sources as records, before they are in the host's copy.
+    fn takes_records(&self) -> bool {
+        false
+    }
+
+    /// Registers memory of records or sinks, so that the device may make it fast to read, until it is
+    /// unregistered or the device is dropped.
+    fn register(&mut self, _memory: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Unregisters memory that is to be freed, if the device has registered it, as it may do with
+    /// the memory of sinks by itself. No block is under way.
+    fn unregister(&mut self, _memory: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Fetches what was written, predicts the sources of its assignment to the block's time and
+    /// begins the sums, unless `sum_part` is to begin them.
+    ///
+    /// Records are given only to a device that takes them, and name only addresses of chunks that
+    /// the host's copy has. Until all was handed in, the device may read them.
+    fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()>;
+
+    /// Begins the sums of some groups of its assignment, after `start` of a block with interaction
+    /// lists, or of some sinks of a block whose sinks come in parts: of those that follow the last
+    /// call's. Sinks and sources of the part are copied. A block that is given up before the last
+    /// part is waited for as others are, and its sums mean nothing.
+    fn sum_part(&mut self, _block: &Block, _part: std::ops::Range<usize>) -> Result<()> {
+        Err(Error::Internal { what: "a device that takes no parts of a block was given one".into() })
+    }
+
+    /// Returns the device's work on arrays of callers in its memory, if callers can have such.
+    fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
+        None
+    }
+
+    /// Waits for the sums of more sinks of its assignment, where those of the first `done` were
+    /// handed in, hands them in, and returns how many were handed in now. When it returns that all
+    /// were, or fails, nothing is at work any more.
+    fn wait_more(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize>;
+
+    /// Waits for all work that is under way, whatever errors come, so that memory of the host and of
+    /// other devices may be freed that the work uses.
+    fn drain(&mut self) {}
+
+    /// Appends to `found` the indices of all sources that are neighbours of each sink in `sinks`,
+    /// in any order: `|r|^2 < radius2`, without softening and, where the block says so, without the
+    /// sink's own index. In the regular scope they are exactly those that the sums leave out.
+    fn neighbours(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: std::ops::Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()>;
+
+    /// Finds the sources at addresses below `nj` within the radii of some points, softening not
+    /// included; returns `None` if this device cannot. No block is under way.
+    fn find_neighbours(
+        &mut self,
+        _sources: &Sources,
+        _nj: usize,
+        _asked: Neighbourhoods,
+    ) -> Result<Option<FoundNeighbours>> {
+        Ok(None)
+    }
+
+    /// Returns the number of sinks whose lists are made together: enough to share the prediction of
+    /// the sources, few enough to bound the memory, and the time where only one list is asked for.
+    fn lists_at_once(&self) -> usize {
+        256
+    }
+
+    /// Returns the seconds that a block of `ni` sinks and `nj` sources takes by the device's model,
+    /// where it has one, when it is partitioned so among `devices` like this one.
+    fn estimate(&self, _ni: usize, _nj: usize, _partition: Partition, _devices: usize) -> Option<f64> {
+        None
+    }
+
+    /// Returns the number of pairs below which a block is better computed by the CPU: a constant of
+    /// the device's model, not a measurement.
+    fn crossover(&self) -> u64 {
+        0
+    }
+
+    /// Returns the number of pairs from which on forces by a tree are faster than the sums of all
+    /// pairs, which is a constant: bits must not depend on timing.
+    fn tree_crossover(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Measures the phases of forces by a tree from now on, or no longer, and returns those of the
+    /// last block. They are waited for one by one, so that the whole takes longer. A device begins
+    /// to measure after its first block by a tree.
+    fn profile_trees(&mut self, _wanted: bool) -> TreeProfile {
+        TreeProfile::default()
+    }
+
+    /// Returns the bytes of host memory in use beyond the engine's copy of the sources.
+    fn bytes(&self) -> usize;
+}
+
+/// The machine that the devices of a system belong to: this one, or one that a test puts in its
+/// place.
+pub trait Machine: Send + Sync {
+    /// Returns how many devices a backend has that may take over from another's, or why there are
+    /// none.
+    fn devices(&self, backend: Backend) -> Result<usize>;
+
+    /// Opens a device; `number` is its place in the backend's list of devices.
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>>;
+
+    /// Returns how many threads open this many devices, and begin blocks on them, at a time.
+    fn threads(&self, devices: usize) -> usize {
+        devices
+    }
+
+    /// Returns how many records are gathered at most before a block.
+    fn records(&self) -> usize {
+        1 << 15
+    }
+}
+
+/// The machine that the library runs on.
+#[derive(Debug, Clone, Copy)]
+pub struct ThisMachine;
+
+impl Machine for ThisMachine {
+    fn devices(&self, backend: Backend) -> Result<usize> {
+        // The devices of OpenCL are then the GPUs that failed, with the same driver.
+        let is_the_same = backend == Backend::OpenCl && Backend::Cuda.is_auto_selectable();
+        if backend.is_auto_selectable() && !is_the_same { Ok(backend.visible()?.alike) } else { Ok(0) }
+    }
+
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+        open(backend, number, options)
+    }
+}
+
+/// Opens a device; `number` is its place in the backend's list of devices.
+pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+    let devices = backend.devices()?.len();
+    if number >= devices {
+        return Err(Error::BadCount {
+            what: "the number of the device",
+            value: number as i64,
+            allowed: format!("0 to {}", devices as i64 - 1),
+        });
+    }
+    if options.interaction.has_low_limbs() {
+        return QuadDevice::open(backend, number, options);
+    }
+    match backend {
+        Backend::Cpu => cpu::open(options),
+        Backend::Cuda => Ok(kyoho_hal::boxed(GpuDevice::open(Cuda::open(number)?, options)?, "a device")?),
+        Backend::OpenCl => Ok(kyoho_hal::boxed(GpuDevice::open(OpenCl::open(number)?, options)?, "a device")?),
+    }
+}

@@ -1,0 +1,767 @@
+//! The kernels of a pair interaction: `prepare_sources` computes what depends on a source alone,
+//! `sum_pairs` the pairs of some sinks with a slice of the sources, and `join_slices` joins the sums
+//! of slices in the order of the built-in direct sums. Where sinks are few, `sum_pairs` computes the
+//! sums of single blocks of sources, which `join_blocks` adds to those of slices in the order in
+//! which `sum_pairs` would have added them. `sum_lists` computes the pairs of sinks with
+//! the sources of their lists. `move_numbers_8` and `move_numbers_4` read and write arrays of callers,
+//! `write_rows_8` and `write_rows_4` some rows of all columns.
+
+use std::collections::HashMap;
+
+use kyoho_core::{CHUNK, Error, Result, SLICE_GROUPS, SLICES};
+use kyoho_language::PairProgram;
+use kyoho_language::limbs::{Component, LimbProgram, Statements, Variable};
+use kyoho_language::list::{Comparison, Id, Input, LimbInput, Node, Op, Stage, Two};
+use kyoho_language::syntax::Side;
+use kyoho_language::types::Scalar;
+
+use super::writer::{Header, Name, Operation, Place, Row, Writer};
+
+/// The threads of a block.
+pub const THREADS: usize = 128;
+/// The sinks that are summed before their sums are fetched.
+pub const PIECE: usize = 1 << 16;
+/// The most bytes of the shared memory of a block.
+const SHARED: usize = 32 << 10;
+/// The most bytes of the structure of parameters.
+const MOST_VALUES: usize = 3072;
+/// The operations up to which pairs of single precision are written out several times in a loop; half
+/// as many where doubles occur.
+const WRITTEN_OUT: usize = 1 << 10;
+
+/// The operations after which sums of a block of sources end. Longer blocks take less to join, and
+/// shorter ones let more threads work for few sinks.
+const OPERATIONS_OF_BLOCK: usize = 1 << 13;
+/// The fewest sources of a block.
+const LEAST_BLOCK: usize = 32;
+
+/// The names of the kernels.
+pub const NAMES: [&str; 9] = [
+    "prepare_sources",
+    "sum_pairs",
+    "join_slices",
+    "sum_lists",
+    "move_numbers_8",
+    "move_numbers_4",
+    "join_blocks",
+    "write_rows_8",
+    "write_rows_4",
+];
+/// The memories of each, in the order of its arguments.
+pub const MEMORIES: [&[&str]; 9] = [
+    &["columns", "tables", "records"],
+    &["columns", "tables", "records", "partials8", "partials4"],
+    &["partials8", "partials4", "results8", "results4"],
+    &["columns", "tables", "records", "lists", "addresses", "results8", "results4"],
+    &["to", "from"],
+    &["to", "from"],
+    &["partials8", "partials4"],
+    &["to", "from"],
+    &["to", "from"],
+];
+/// The numbers of each, which follow.
+pub const COUNTS: [&[&str]; 9] = [
+    &["sources", "room"],
+    &["sinks", "first", "room", "sources", "blocks_of_sinks", "first_unit", "units", "span", "width", "first_row"],
+    &["sinks", "slices", "piece"],
+    &["sinks", "first", "room", "piece", "has_addresses"],
+    &["rows", "to_first", "to_stride", "from_first", "from_stride"],
+    &["rows", "to_first", "to_stride", "from_first", "from_stride"],
+    &["sinks", "blocks", "has_sums"],
+    &["rows", "columns", "room", "to_first", "from_first"],
+    &["rows", "columns", "room", "to_first", "from_first"],
+];
+
+/// A number in a row of bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell {
+    /// The operation whose value it is.
+    pub id: Id,
+    /// The type.
+    pub scalar: Scalar,
+    /// Its first byte.
+    pub byte: usize,
+}
+
+/// Where the numbers of a program lie on the device, and how its loops are written.
+#[derive(Debug)]
+pub struct Layout {
+    /// The numbers that depend on a source alone and that pairs need.
+    pub record: Vec<Cell>,
+    /// The bytes of a record, a multiple of 16.
+    pub record_bytes: usize,
+    /// The numbers that depend on parameters alone and that others need.
+    pub values: Vec<Cell>,
+    /// The bytes of them, a multiple of 8.
+    pub value_bytes: usize,
+    /// The place of each variable of a slice among those of its size.
+    pub variables: Vec<usize>,
+    /// How many of them have 8 and how many 4 bytes.
+    pub counts: [usize; 2],
+    /// The bytes that a body has in the columns before each one of its side.
+    pub columns: [Vec<usize>; 2],
+    /// How many columns of each side have 8 and how many 4 bytes.
+    pub column_counts: [[usize; 2]; 2],
+    /// The first byte of each table.
+    pub tables: Vec<usize>,
+    /// The bytes of all tables.
+    pub table_bytes: usize,
+    /// The sources that are read into shared memory together.
+    tile: usize,
+    /// The sources whose terms are added one after another, before their sum goes to the slice's.
+    pub block: usize,
+    /// The sinks of a thread.
+    pub sinks: usize,
+    /// How often a pair is written out in a loop.
+    times: usize,
+}
+
+/// Returns places for numbers, the larger ones first, and the bytes of them.
+fn placed(ids: Vec<(Id, Scalar)>) -> (Vec<Cell>, usize) {
+    let mut byte = 0;
+    let mut cells = Vec::new();
+    for size in [8, 4] {
+        // A number of 4 bytes is never in 16 bytes with one of 8, so that they can be read together.
+        byte = usize::next_multiple_of(byte, 16);
+        for (id, scalar) in ids.iter().copied().filter(|(_, scalar)| scalar.size() == size) {
+            cells.push(Cell { id, scalar, byte });
+            byte += size;
+        }
+    }
+    (cells, byte)
+}
+
+/// Returns the place of each number among those of its size, and how many have 8 and 4 bytes.
+fn by_size(scalars: impl Iterator<Item = Scalar>) -> (Vec<usize>, [usize; 2]) {
+    let mut counts = [0; 2];
+    let places = scalars.map(|scalar| {
+        let count = &mut counts[usize::from(scalar.size() == 4)];
+        *count += 1;
+        *count - 1
+    });
+    (places.collect(), counts)
+}
+
+impl Layout {
+    /// Makes the layout of a program.
+    pub fn new(pairs: &PairProgram, program: &LimbProgram) -> Result<Layout> {
+        let nodes = &program.pair.nodes;
+        let needed = |stage: Stage| {
+            let by_nodes = nodes.iter().filter(move |node| node.stage > stage).flat_map(|node| node.op.operands());
+            let by_updates = program.pair.updates.iter().flat_map(|update| [Some(update.value), update.condition]);
+            let mut ids: Vec<Id> =
+                by_nodes.chain(by_updates.flatten()).filter(|id| nodes[*id].stage == stage).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            ids.into_iter().map(|id| (id, nodes[id].scalar)).collect::<Vec<_>>()
+        };
+        let (record, record_bytes) = placed(needed(Stage::Source));
+        let (values, value_bytes) = placed(needed(Stage::Run));
+        let record_bytes = record_bytes.next_multiple_of(16).max(16);
+        let value_bytes = value_bytes.next_multiple_of(8);
+        if value_bytes > MOST_VALUES || 16 * record_bytes > SHARED {
+            let (what, bytes, most) = if value_bytes > MOST_VALUES {
+                ("the parameters", value_bytes, MOST_VALUES)
+            } else {
+                ("each source", record_bytes, SHARED / 16)
+            };
+            return Err(Error::BadOption {
+                name: format!("the number of bytes of {what} of the pair interaction {} on a GPU", pairs.name),
+                value: bytes.to_string(),
+                allowed: format!("up to {most}; the backend cpu takes more"),
+            });
+        }
+        let (variables, counts) = by_size(program.variables[..program.of_slice].iter().map(|variable| variable.scalar));
+        let by_side = [0, 1].map(|side: usize| by_size(program.columns[side].iter().map(|column| column.scalar)));
+        let column_counts = [by_side[0].1, by_side[1].1];
+        let columns = [0, 1].map(|side| {
+            let (places, [eights, _]) = &by_side[side];
+            // Columns of 4 bytes follow those of 8.
+            let before = |(column, place): (&Component, usize)| match column.scalar.size() {
+                8 => 8 * place,
+                _ => 8 * eights + 4 * place,
+            };
+            program.columns[side].iter().zip(places.iter().copied()).map(before).collect()
+        });
+        let mut table_bytes = 0;
+        let tables = pairs.parameters.iter().map(|parameter| {
+            let first = table_bytes;
+            if !parameter.extents.is_empty() {
+                table_bytes += (parameter.count() * parameter.of.scalar.size()).next_multiple_of(8);
+            }
+            first
+        });
+        let tables = tables.collect();
+        let operations = nodes.iter().filter(|node| node.stage == Stage::Pair).count();
+        let wide = nodes.iter().filter(|node| node.stage == Stage::Pair && node.scalar.size() == 8).count();
+        // A source that is read once serves two sinks of short pairs of single precision. Doubles
+        // gain nothing by it, as they are slower than what is read.
+        let sinks = if wide == 0 && operations <= 64 { 2 } else { 1 };
+        let (most, written_out) = if wide == 0 { (32, WRITTEN_OUT) } else { (8, WRITTEN_OUT / 2) };
+        let is_fitting = |times: &usize| *times <= most && times * sinks * operations <= written_out;
+        let times = [32, 16, 8, 4, 2].into_iter().find(is_fitting).unwrap_or(1);
+        let fitting = SHARED / record_bytes;
+        let tile = CHUNK.min(1 << fitting.ilog2());
+        let sources = OPERATIONS_OF_BLOCK / operations.max(1);
+        let block = (1 << sources.max(1).ilog2()).clamp(LEAST_BLOCK, CHUNK).min(tile);
+        Ok(Layout {
+            record,
+            record_bytes,
+            values,
+            value_bytes,
+            variables,
+            counts,
+            columns,
+            column_counts,
+            tables,
+            table_bytes,
+            tile,
+            block,
+            sinks,
+            times: times.min(block),
+        })
+    }
+}
+
+/// Returns the text of the kernels of a program.
+pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) -> String {
+    let mut kernels = Kernels { writer: &mut writer, program, layout };
+    kernels.prepare_sources();
+    kernels.sum_pairs();
+    kernels.join_slices();
+    kernels.sum_lists();
+    kernels.move_numbers(4, Scalar::F64);
+    kernels.move_numbers(5, Scalar::U32);
+    kernels.join_blocks();
+    kernels.write_rows(7, Scalar::F64);
+    kernels.write_rows(8, Scalar::U32);
+    writer.finish()
+}
+
+/// The names of the values of a list.
+type Names = HashMap<Id, Name>;
+
+struct Kernels<'a, W> {
+    writer: &'a mut W,
+    program: &'a LimbProgram,
+    layout: &'a Layout,
+}
+
+impl<W: Writer> Kernels<'_, W> {
+    fn begin(&mut self, kernel: usize, values: usize, shared: usize) {
+        let header = Header {
+            name: NAMES[kernel],
+            memories: MEMORIES[kernel],
+            counts: COUNTS[kernel],
+            values,
+            shared,
+            threads: THREADS,
+        };
+        self.writer.begin_kernel(&header);
+    }
+
+    /// Returns the number of this thread of all.
+    fn thread(&mut self) -> Name {
+        let (thread, block) = (self.writer.thread(), self.writer.block());
+        let threads = self.writer.whole(THREADS as u32);
+        let first = self.writer.of_whole(Two::Mul, &block, &threads);
+        self.writer.of_whole(Two::Add, &first, &thread)
+    }
+
+    fn less(&mut self, a: &Name, b: &Name) -> Name {
+        self.writer.operation(&Operation {
+            op: Op::Compare(Comparison::Less, 0, 0),
+            scalar: Scalar::Bool,
+            of: Scalar::U32,
+            operands: [a, b, b],
+        })
+    }
+
+    /// Reads the parameters.
+    fn values(&mut self) -> Names {
+        let cells = self.layout.values.iter();
+        cells.map(|cell| (cell.id, self.writer.value(cell.scalar, cell.byte))).collect()
+    }
+
+    /// Reads a column of a body.
+    fn column(&mut self, side: Side, column: usize, room: &Name, body: &Name) -> Name {
+        let scalar = self.program.columns[side as usize][column].scalar;
+        let before = self.layout.columns[side as usize][column] as u32;
+        let terms = [(room, before), (body, scalar.size() as u32)];
+        self.writer.load(scalar, &Place { memory: "columns", terms: &terms })
+    }
+
+    /// Returns the name of an operand.
+    fn operand(&mut self, nodes: &[Node], id: Id, names: &Names) -> Name {
+        match (names.get(&id), nodes[id].op) {
+            (Some(name), _) => name.clone(),
+            (None, Op::Constant(number)) => self.writer.constant(number),
+            // Lists have operands before what needs them.
+            (None, _) => String::new(),
+        }
+    }
+
+    /// Writes an operation with the names of its operands.
+    fn with_operation<R>(
+        &mut self,
+        nodes: &[Node],
+        id: Id,
+        names: &Names,
+        write: impl FnOnce(&mut W, &Operation) -> R,
+    ) -> R {
+        let Node { op, scalar, .. } = nodes[id];
+        let ids: Vec<Id> = op.operands().collect();
+        let operands: Vec<Name> = ids.iter().map(|operand| self.operand(nodes, *operand, names)).collect();
+        let place = |k: usize| operands.get(k).unwrap_or(&operands[0]);
+        let of = match op {
+            Op::Select(..) => scalar,
+            _ => nodes[ids[0]].scalar,
+        };
+        write(self.writer, &Operation { op, scalar, of, operands: [place(0), place(1), place(2)] })
+    }
+
+    /// Writes the operations of some stages, where inputs are named already.
+    fn operations(&mut self, nodes: &[Node], is_wanted: impl Fn(Id) -> bool, names: &mut Names) {
+        for (id, node) in nodes.iter().enumerate() {
+            if !is_wanted(id) || names.contains_key(&id) {
+                continue;
+            }
+            let name = match node.op {
+                Op::Constant(_) | Op::Input(_) => continue,
+                Op::Element(table, index) => {
+                    let index = self.operand(nodes, index, names);
+                    let (one, first) = (self.writer.whole(1), self.layout.tables[table] as u32);
+                    let terms = [(&one, first), (&index, node.scalar.size() as u32)];
+                    self.writer.load(node.scalar, &Place { memory: "tables", terms: &terms })
+                }
+                _ => self.with_operation(nodes, id, names, |writer, operation| writer.operation(operation)),
+            };
+            names.insert(id, name);
+        }
+    }
+
+    /// Makes variables with the values that they begin with.
+    fn variables(&mut self, count: usize) -> Vec<Name> {
+        let variables = &self.program.variables[..count];
+        let make = |variable: &Variable| {
+            let start = self.writer.constant(variable.start);
+            self.writer.variable(variable.scalar, &start)
+        };
+        variables.iter().map(make).collect()
+    }
+
+    /// Writes statements: operations of pairs, and what changes after them.
+    fn statements(&mut self, statements: &Statements, variables: &[Name], others: &[Name], names: &Names) {
+        let nodes = &statements.nodes;
+        let mut names = names.clone();
+        let mut uses = vec![0; nodes.len()];
+        nodes.iter().flat_map(|node| node.op.operands()).for_each(|id| uses[id] += 1);
+        for update in &statements.updates {
+            [Some(update.value), update.condition].into_iter().flatten().for_each(|id| uses[id] += 1);
+        }
+        for (id, node) in nodes.iter().enumerate() {
+            match node.op {
+                Op::Input(Input::Limb(LimbInput::Variable(number))) => names.insert(id, variables[number].clone()),
+                Op::Input(Input::Limb(LimbInput::Other(number))) => names.insert(id, others[number].clone()),
+                _ => None,
+            };
+        }
+        // A sum whose variable nothing else needs is written to the variable at once.
+        let reads = |id: Id| match nodes[id].op {
+            Op::Input(Input::Limb(LimbInput::Variable(number))) => Some(number),
+            _ => None,
+        };
+        let is_own = |id: Id, variable: usize| {
+            let is_sum = matches!(nodes[id].op, Op::Two(..) | Op::MulAdd { .. });
+            let own = |operand: Id| reads(operand).is_none_or(|number| number == variable && uses[operand] == 1);
+            is_sum && uses[id] == 1 && nodes[id].op.operands().all(own)
+        };
+        let own: Vec<Option<Id>> = statements
+            .updates
+            .iter()
+            .map(|update| Some(update.value).filter(|id| is_own(*id, update.variable)))
+            .collect();
+        self.operations(nodes, |id| nodes[id].stage == Stage::Pair && !own.contains(&Some(id)), &mut names);
+        for (update, own) in statements.updates.iter().zip(own) {
+            let (variable, scalar) = (&variables[update.variable], self.program.variables[update.variable].scalar);
+            let condition = update.condition.map(|id| self.operand(nodes, id, &names));
+            match own {
+                Some(id) => self.with_operation(nodes, id, &names, |writer, operation| {
+                    writer.assign_operation(variable, operation, condition.as_ref());
+                }),
+                None => {
+                    let value = self.operand(nodes, update.value, &names);
+                    self.writer.assign(variable, scalar, &value, condition.as_ref());
+                }
+            }
+        }
+    }
+
+    fn prepare_sources(&mut self) {
+        let (nodes, layout) = (&self.program.pair.nodes, self.layout);
+        self.begin(0, layout.value_bytes, 0);
+        let source = self.thread();
+        let (count, room) = (self.writer.count("sources"), self.writer.count("room"));
+        let is_one = self.less(&source, &count);
+        self.writer.begin_if(&is_one);
+        let mut names = self.values();
+        for (id, node) in nodes.iter().enumerate() {
+            let name = match node.op {
+                Op::Input(Input::Limb(LimbInput::Column(Side::J, column))) => {
+                    self.column(Side::J, column, &room, &source)
+                }
+                Op::Input(Input::Limb(LimbInput::Address)) => source.clone(),
+                _ => continue,
+            };
+            names.insert(id, name);
+        }
+        self.operations(nodes, |id| nodes[id].stage == Stage::Source, &mut names);
+        let one = self.writer.whole(1);
+        for cell in &layout.record {
+            let value = self.operand(nodes, cell.id, &names);
+            let terms = [(&source, layout.record_bytes as u32), (&one, cell.byte as u32)];
+            self.writer.store(cell.scalar, &Place { memory: "records", terms: &terms }, &value);
+        }
+        self.writer.end_if();
+        self.writer.end_kernel();
+    }
+
+    /// The place of a variable of a sink in memory, where each row has all variables of so many sinks,
+    /// or of a piece.
+    fn stored<R>(
+        &mut self,
+        (eight, four): (&'static str, &'static str),
+        variable: usize,
+        (row, sink, sinks): (&Name, &Name, Option<&Name>),
+        with: impl FnOnce(&mut W, Scalar, &Place) -> R,
+    ) -> R {
+        let scalar = self.program.variables[variable].scalar;
+        let size = scalar.size() as u32;
+        let (memory, count) = if size == 8 { (eight, self.layout.counts[0]) } else { (four, self.layout.counts[1]) };
+        let place = self.layout.variables[variable] as u32;
+        let Some(sinks) = sinks else {
+            let (one, column) = (self.writer.whole(1), size * PIECE as u32);
+            let terms = [(row, column * count as u32), (&one, column * place), (sink, size)];
+            return with(self.writer, scalar, &Place { memory, terms: &terms });
+        };
+        let [count, place] = [count as u32, place].map(|number| self.writer.whole(number));
+        let column = self.writer.of_whole(Two::Mul, row, &count);
+        let column = self.writer.of_whole(Two::Add, &column, &place);
+        let number = self.writer.of_whole(Two::Mul, &column, sinks);
+        let number = self.writer.of_whole(Two::Add, &number, sink);
+        with(self.writer, scalar, &Place { memory, terms: &[(&number, size)] })
+    }
+
+    /// Reads a sink, and computes what depends on it alone.
+    fn sink(&mut self, of_run: &Names, room: &Name, body: &Name) -> Names {
+        let nodes = &self.program.pair.nodes;
+        let mut names = of_run.clone();
+        for (id, node) in nodes.iter().enumerate() {
+            if let Op::Input(Input::Limb(LimbInput::Column(Side::I, column))) = node.op {
+                names.insert(id, self.column(Side::I, column, room, body));
+            }
+        }
+        self.operations(nodes, |id| nodes[id].stage == Stage::Sink, &mut names);
+        names
+    }
+
+    fn sum_pairs(&mut self) {
+        let (program, layout) = (self.program, self.layout);
+        let (tile, bytes) = (layout.tile, layout.record_bytes as u32);
+        self.begin(1, layout.value_bytes, tile * layout.record_bytes);
+        let (thread, block) = (self.writer.thread(), self.writer.block());
+        let count = |kernels: &mut Self, name: &'static str| kernels.writer.count(name);
+        let (sinks, first, room) = (count(self, "sinks"), count(self, "first"), count(self, "room"));
+        let (sources, blocks) = (count(self, "sources"), count(self, "blocks_of_sinks"));
+        let (first_unit, units, span) = (count(self, "first_unit"), count(self, "units"), count(self, "span"));
+        let (width, first_row) = (count(self, "width"), count(self, "first_row"));
+        let whole = |kernels: &mut Self, number: usize| kernels.writer.whole(number as u32);
+        let one = whole(self, 1);
+        let row = self.writer.of_whole(Two::Div, &block, &blocks);
+        let before = self.writer.of_whole(Two::Mul, &row, &blocks);
+        let block = self.writer.of_whole(Two::Sub, &block, &before);
+        let of_block = whole(self, THREADS * layout.sinks);
+        let first_of_block = self.writer.of_whole(Two::Mul, &block, &of_block);
+        let first_of_block = self.writer.of_whole(Two::Add, &first_of_block, &thread);
+        let last = self.writer.of_whole(Two::Sub, &sinks, &one);
+
+        let of_run = self.values();
+        let mut places = Vec::new();
+        let mut names = Vec::new();
+        let mut variables = Vec::new();
+        for sink in 0..layout.sinks {
+            let more = whole(self, sink * THREADS);
+            let place = self.writer.of_whole(Two::Add, &first_of_block, &more);
+            // Threads beyond the last sink compute it again and write nothing.
+            let body = self.writer.of_whole(Two::Min, &place, &last);
+            let body = self.writer.of_whole(Two::Add, &body, &first);
+            names.push(self.sink(&of_run, &room, &body));
+            places.push(place);
+            variables.push(self.variables(program.variables.len()));
+        }
+
+        // Units of sources: chunks, of which a slice has each 24th, or one block.
+        let first_unit = self.writer.of_whole(Two::Add, &row, &first_unit);
+        let end_unit = self.writer.of_whole(Two::Add, &first_unit, &span);
+        let end_unit = self.writer.of_whole(Two::Min, &end_unit, &units);
+        let unit = self.writer.begin_loop(&first_unit, &end_unit, SLICES as u32);
+        let first_source = self.writer.of_whole(Two::Mul, &unit, &width);
+        let rest = self.writer.of_whole(Two::Sub, &sources, &first_source);
+        let count = self.writer.of_whole(Two::Min, &rest, &width);
+        let zero = whole(self, 0);
+        let part = self.writer.begin_loop(&zero, &count, tile as u32);
+        let (tile, record) = (whole(self, tile), whole(self, layout.record_bytes));
+        let rest = self.writer.of_whole(Two::Sub, &count, &part);
+        let here = self.writer.of_whole(Two::Min, &rest, &tile);
+        let end = self.writer.of_whole(Two::Mul, &here, &record);
+        let source = self.writer.of_whole(Two::Add, &first_source, &part);
+        self.writer.barrier();
+        let unit = whole(self, 16);
+        let begin = self.writer.of_whole(Two::Mul, &thread, &unit);
+        let byte = self.writer.begin_loop(&begin, &end, 16 * THREADS as u32);
+        self.writer.share(&Place { memory: "records", terms: &[(&source, bytes), (&byte, 1)] }, &byte);
+        self.writer.end_loop();
+        self.writer.barrier();
+        // Whole blocks, whose pairs are written out.
+        let bytes_of_block = layout.block * layout.record_bytes;
+        let [sources_of_block, of_block] = [layout.block, bytes_of_block].map(|number| whole(self, number));
+        let blocks = self.writer.of_whole(Two::Div, &here, &sources_of_block);
+        let whole_blocks = self.writer.of_whole(Two::Mul, &blocks, &of_block);
+        let sum = |kernels: &mut Self, from: &Name, to: &Name, times: usize| {
+            let place = kernels.writer.begin_loop(from, to, bytes * times as u32);
+            for time in 0..times {
+                let of_source = kernels.record(&Row::Shared(&place), time * layout.record_bytes);
+                for (names, variables) in names.iter().zip(&variables) {
+                    let mut of_pair = names.clone();
+                    of_pair.extend(of_source.clone());
+                    kernels.statements(&program.pair, variables, &[], &of_pair);
+                }
+            }
+            kernels.writer.end_loop();
+            for variables in &variables {
+                kernels.statements(&program.chunk, variables, &[], &Names::new());
+            }
+        };
+        let begin = self.writer.begin_loop(&zero, &whole_blocks, bytes_of_block as u32);
+        let end_of_block = self.writer.of_whole(Two::Add, &begin, &of_block);
+        sum(self, &begin, &end_of_block, layout.times);
+        self.writer.end_loop();
+        // The last one is added source by source: how much of it could be written out would take a
+        // quotient to know.
+        let is_part = self.less(&whole_blocks, &end);
+        self.writer.begin_if(&is_part);
+        sum(self, &whole_blocks, &end, 1);
+        self.writer.end_if();
+        self.writer.end_loop();
+        self.writer.end_loop();
+
+        let row = self.writer.of_whole(Two::Add, &row, &first_row);
+        for (place, variables) in places.iter().zip(&variables) {
+            let is_one = self.less(place, &sinks);
+            self.writer.begin_if(&is_one);
+            for (number, variable) in variables[..program.of_slice].iter().enumerate() {
+                self.stored(("partials8", "partials4"), number, (&row, place, Some(&sinks)), |writer, scalar, to| {
+                    writer.store(scalar, to, variable);
+                });
+            }
+            self.writer.end_if();
+        }
+        self.writer.end_kernel();
+    }
+
+    /// Reads a record of a source.
+    fn record(&mut self, place: &Row, byte: usize) -> Names {
+        let mut names = Names::new();
+        for row in self.layout.record.chunk_by(|a, b| a.byte / 16 == b.byte / 16) {
+            let scalars: Vec<Scalar> = row.iter().map(|cell| cell.scalar).collect();
+            let read = self.writer.load_row(&scalars, place, (byte + row[0].byte) as u32);
+            names.extend(row.iter().map(|cell| cell.id).zip(read));
+        }
+        names
+    }
+
+    fn join_slices(&mut self) {
+        let of_slice = self.program.of_slice;
+        self.begin(2, 0, 0);
+        let sink = self.thread();
+        let (sinks, slices) = (self.writer.count("sinks"), self.writer.count("slices"));
+        let is_one = self.less(&sink, &sinks);
+        self.writer.begin_if(&is_one);
+        let mut groups = Vec::new();
+        for group in 0..SLICE_GROUPS {
+            let variables = self.variables(of_slice);
+            let first = self.writer.whole(group as u32);
+            let slice = self.writer.begin_loop(&first, &slices, SLICE_GROUPS as u32);
+            let load = |number: usize| {
+                self.stored(
+                    ("partials8", "partials4"),
+                    number,
+                    (&slice, &sink, Some(&sinks)),
+                    |writer, scalar, from| writer.load(scalar, from),
+                )
+            };
+            let others: Vec<Name> = (0..of_slice).map(load).collect();
+            self.statements(&self.program.join, &variables, &others, &Names::new());
+            self.writer.end_loop();
+            groups.push(variables);
+        }
+        let mut half = SLICE_GROUPS / 2;
+        while half > 0 {
+            let (left, right) = groups.split_at(half);
+            for (variables, others) in left.iter().zip(right) {
+                self.statements(&self.program.join, variables, others, &Names::new());
+            }
+            half /= 2;
+        }
+        let piece = self.writer.count("piece");
+        for (number, variable) in groups[0].iter().enumerate() {
+            self.stored(("results8", "results4"), number, (&piece, &sink, None), |writer, scalar, to| {
+                writer.store(scalar, to, variable);
+            });
+        }
+        self.writer.end_if();
+        self.writer.end_kernel();
+    }
+
+    /// Adds the sums of blocks to those of their slices, a thread for each sink and slice. The rows of
+    /// blocks follow those of slices.
+    fn join_blocks(&mut self) {
+        let of_slice = self.program.of_slice;
+        self.begin(6, 0, 0);
+        let thread = self.thread();
+        let (sinks, blocks) = (self.writer.count("sinks"), self.writer.count("blocks"));
+        let has_sums = self.writer.count("has_sums");
+        let [zero, slices, per_chunk] =
+            [0, SLICES, CHUNK / self.layout.block].map(|number| self.writer.whole(number as u32));
+        let slice = self.writer.of_whole(Two::Div, &thread, &sinks);
+        let before = self.writer.of_whole(Two::Mul, &slice, &sinks);
+        let sink = self.writer.of_whole(Two::Sub, &thread, &before);
+        let is_one = self.less(&slice, &slices);
+        self.writer.begin_if(&is_one);
+        let variables = self.variables(of_slice);
+        let load = |kernels: &mut Self, row: &Name| -> Vec<Name> {
+            let load = |number: usize| {
+                let place = (row, &sink, Some(&sinks));
+                kernels
+                    .stored(("partials8", "partials4"), number, place, |writer, scalar, from| writer.load(scalar, from))
+            };
+            (0..of_slice).map(load).collect()
+        };
+        let has_sums = self.less(&zero, &has_sums);
+        self.writer.begin_if(&has_sums);
+        for (variable, (number, of)) in load(self, &slice).iter().zip(variables.iter().zip(&self.program.variables)) {
+            self.writer.assign(number, of.scalar, variable, None);
+        }
+        self.writer.end_if();
+        let first = self.writer.of_whole(Two::Mul, &slice, &per_chunk);
+        let block = self.writer.begin_loop(&first, &blocks, (SLICES * CHUNK / self.layout.block) as u32);
+        let end = self.writer.of_whole(Two::Add, &block, &per_chunk);
+        let end = self.writer.of_whole(Two::Min, &end, &blocks);
+        let block = self.writer.begin_loop(&block, &end, 1);
+        let row = self.writer.of_whole(Two::Add, &block, &slices);
+        let others = load(self, &row);
+        self.statements(&self.program.join, &variables, &others, &Names::new());
+        self.writer.end_loop();
+        self.writer.end_loop();
+        for (number, variable) in variables.iter().enumerate() {
+            let place = (&slice, &sink, Some(&sinks));
+            self.stored(("partials8", "partials4"), number, place, |writer, scalar, to| {
+                writer.store(scalar, to, variable);
+            });
+        }
+        self.writer.end_if();
+        self.writer.end_kernel();
+    }
+
+    fn sum_lists(&mut self) {
+        let (program, layout) = (self.program, self.layout);
+        self.begin(3, layout.value_bytes, 0);
+        let place = self.thread();
+        let (sinks, first) = (self.writer.count("sinks"), self.writer.count("first"));
+        let (room, piece) = (self.writer.count("room"), self.writer.count("piece"));
+        let has_addresses = self.writer.count("has_addresses");
+        let zero = self.writer.whole(0);
+        let has_addresses = self.less(&zero, &has_addresses);
+        let is_one = self.less(&place, &sinks);
+        self.writer.begin_if(&is_one);
+        let of_run = self.values();
+        let body = self.writer.of_whole(Two::Add, &place, &first);
+        let names = self.sink(&of_run, &room, &body);
+        let variables = self.variables(program.variables.len());
+        // The first place of the sink's list and the number of its sources.
+        let scalars = [Scalar::U32; 2];
+        let list = self.writer.load_row(&scalars, &Row::Device(Place { memory: "lists", terms: &[(&place, 8)] }), 0);
+        let end = self.writer.of_whole(Two::Add, &list[0], &list[1]);
+        let block = self.writer.begin_loop(&list[0], &end, layout.block as u32);
+        let size = self.writer.whole(layout.block as u32);
+        let rest = self.writer.of_whole(Two::Sub, &end, &block);
+        let count = self.writer.of_whole(Two::Min, &rest, &size);
+        let end_of_block = self.writer.of_whole(Two::Add, &block, &count);
+        let at = self.writer.begin_loop(&block, &end_of_block, 1);
+        let address = self.writer.variable(Scalar::U32, &at);
+        self.writer.begin_if(&has_addresses);
+        let listed = self.writer.load(Scalar::U32, &Place { memory: "addresses", terms: &[(&at, 4)] });
+        self.writer.assign(&address, Scalar::U32, &listed, None);
+        self.writer.end_if();
+        let terms = [(&address, layout.record_bytes as u32)];
+        let mut of_pair = names;
+        of_pair.extend(self.record(&Row::Device(Place { memory: "records", terms: &terms }), 0));
+        self.statements(&program.pair, &variables, &[], &of_pair);
+        self.writer.end_loop();
+        self.statements(&program.chunk, &variables, &[], &Names::new());
+        self.writer.end_loop();
+        for (number, variable) in variables[..program.of_slice].iter().enumerate() {
+            self.stored(("results8", "results4"), number, (&piece, &place, None), |writer, scalar, to| {
+                writer.store(scalar, to, variable);
+            });
+        }
+        self.writer.end_if();
+        self.writer.end_kernel();
+    }
+
+    /// Copies a number of each row from one memory to another. Places and strides are counted in
+    /// numbers.
+    fn move_numbers(&mut self, kernel: usize, scalar: Scalar) {
+        self.begin(kernel, 0, 0);
+        let row = self.thread();
+        let rows = self.writer.count("rows");
+        let is_one = self.less(&row, &rows);
+        self.writer.begin_if(&is_one);
+        let mut place = |first: &'static str, stride: &'static str| {
+            let (first, stride) = (self.writer.count(first), self.writer.count(stride));
+            let before = self.writer.of_whole(Two::Mul, &row, &stride);
+            self.writer.of_whole(Two::Add, &first, &before)
+        };
+        let (to, from) = (place("to_first", "to_stride"), place("from_first", "from_stride"));
+        let size = scalar.size() as u32;
+        let number = self.writer.load(scalar, &Place { memory: "from", terms: &[(&from, size)] });
+        self.writer.store(scalar, &Place { memory: "to", terms: &[(&to, size)] }, &number);
+        self.writer.end_if();
+        self.writer.end_kernel();
+    }
+
+    /// Writes rows of all columns of a size. The numbers of the rows come first, then column after
+    /// column. Places are counted in numbers of that size.
+    fn write_rows(&mut self, kernel: usize, scalar: Scalar) {
+        self.begin(kernel, 0, 0);
+        let thread = self.thread();
+        let (rows, columns, room) =
+            (self.writer.count("rows"), self.writer.count("columns"), self.writer.count("room"));
+        let (to_first, from_first) = (self.writer.count("to_first"), self.writer.count("from_first"));
+        let column = self.writer.of_whole(Two::Div, &thread, &rows);
+        let is_one = self.less(&column, &columns);
+        self.writer.begin_if(&is_one);
+        let before = self.writer.of_whole(Two::Mul, &column, &rows);
+        let place = self.writer.of_whole(Two::Sub, &thread, &before);
+        let row = self.writer.load(Scalar::U32, &Place { memory: "from", terms: &[(&place, 4)] });
+        let size = scalar.size() as u32;
+        let from = self.writer.of_whole(Two::Add, &from_first, &thread);
+        let number = self.writer.load(scalar, &Place { memory: "from", terms: &[(&from, size)] });
+        let to = self.writer.of_whole(Two::Mul, &column, &room);
+        let to = self.writer.of_whole(Two::Add, &to, &to_first);
+        let to = self.writer.of_whole(Two::Add, &to, &row);
+        self.writer.store(scalar, &Place { memory: "to", terms: &[(&to, size)] }, &number);
+        self.writer.end_if();
+        self.writer.end_kernel();
+    }
+}

@@ -1,0 +1,123 @@
+//! The sources and sinks of a block as trees take them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kyoho_core::{Block, CHUNK, Kept, Result, SinkSlice, Sources, Spare, chunks_below, memory};
+use kyoho_hal::threads::Threads;
+
+/// Positions, masses and indices of bodies.
+#[derive(Debug, Default)]
+pub struct Bodies {
+    /// The positions.
+    pub positions: Kept<[f64; 3]>,
+    /// The masses; empty for sinks.
+    pub masses: Kept<f64>,
+    /// The indices.
+    pub indices: Kept<i32>,
+    /// The addresses; empty for sinks.
+    pub addresses: Kept<u32>,
+}
+
+/// The number of chunks that a thread compares at a time.
+const CHUNKS_OF_JOB: usize = 16;
+/// The name of bodies in errors about memory.
+const WHAT: &str = "the bodies of a tree";
+
+impl Bodies {
+    /// Copies the sources at addresses below an end, as they were written.
+    pub fn sources(sources: &Sources, nj: usize, (threads, spare): (&Threads, &Spare)) -> Result<Bodies> {
+        let count = sources.count();
+        if count <= nj && sources.has_all_below(count) {
+            return Bodies::first_sources(sources, count, (threads, spare));
+        }
+        let mut bodies = Bodies {
+            positions: spare.room(count, WHAT)?,
+            masses: spare.room(count, WHAT)?,
+            indices: spare.room(count, WHAT)?,
+            addresses: spare.room(count, WHAT)?,
+        };
+        sources.each_below(nj, |address, body| {
+            bodies.addresses.push(address as u32);
+            bodies.positions.push(body.position);
+            bodies.masses.push(body.mass);
+            bodies.indices.push(body.index);
+        });
+        Ok(bodies)
+    }
+
+    /// Copies the sources at the addresses from 0 on, each of which has one, by several threads.
+    fn first_sources(sources: &Sources, count: usize, (threads, spare): (&Threads, &Spare)) -> Result<Bodies> {
+        let mut bodies = Bodies {
+            positions: spare.unwritten(count, [0.0; 3], WHAT)?,
+            masses: spare.unwritten(count, 0.0, WHAT)?,
+            indices: spare.unwritten(count, 0, WHAT)?,
+            addresses: spare.unwritten(count, 0, WHAT)?,
+        };
+        const OF_JOB: usize = CHUNKS_OF_JOB * CHUNK;
+        let jobs = bodies.positions.chunks_mut(OF_JOB).zip(bodies.masses.chunks_mut(OF_JOB));
+        let jobs = jobs.zip(bodies.indices.chunks_mut(OF_JOB)).zip(bodies.addresses.chunks_mut(OF_JOB)).enumerate();
+        threads.each(jobs, |(job, (((positions, masses), indices), addresses))| {
+            for place in 0..positions.len() {
+                let address = job * OF_JOB + place;
+                let body = sources.body(address).unwrap_or_default();
+                (positions[place], masses[place]) = (body.position, body.mass);
+                (indices[place], addresses[place]) = (body.index, address as u32);
+            }
+        });
+        Ok(bodies)
+    }
+
+    /// Copies sinks.
+    pub fn sinks(sinks: SinkSlice, spare: &Spare) -> Result<Bodies> {
+        let positions = spare.collected(sinks.iter().map(|sink| sink.derivatives[0]), WHAT)?;
+        let indices = spare.collected(sinks.iter().map(|sink| sink.index), WHAT)?;
+        Ok(Bodies { positions, indices, ..Bodies::default() })
+    }
+
+    /// Takes from the forces on sinks those of the sources that have their indices, which a tree
+    /// has summed with the others. The forces are a potential and an acceleration each.
+    pub fn leave_out_own(&self, sinks: &Bodies, softening2: f64, forces: &mut [f64]) -> Result<()> {
+        let mut sorted = memory::collected(0..self.indices.len() as u32, WHAT)?;
+        sorted.sort_unstable_by_key(|body| self.indices[*body as usize]);
+        let index_of = |place: usize| self.indices[sorted[place] as usize];
+        for (sink, force) in forces.chunks_exact_mut(4).enumerate() {
+            let index = sinks.indices[sink];
+            let first = sorted.partition_point(|body| self.indices[*body as usize] < index);
+            for place in (first..sorted.len()).take_while(|place| index_of(*place) == index) {
+                let own = sorted[place] as usize;
+                let r: [f64; 3] = std::array::from_fn(|k| self.positions[own][k] - sinks.positions[sink][k]);
+                let s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + softening2;
+                if s2 > 0.0 {
+                    let depth = self.masses[own] / s2.sqrt();
+                    force[0] += depth;
+                    (0..3).for_each(|k| force[1 + k] -= depth / s2 * r[k]);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the sinks of a block are the sources at addresses from 0 to below nj, in their order;
+/// with their indices, if these say which sources are left out.
+pub fn are_sources(sources: &Sources, block: &Block, threads: &Threads) -> bool {
+    let sinks = block.sinks.all();
+    if sinks.len() != block.nj.min(sources.count()) {
+        return false;
+    }
+    let are = AtomicBool::new(true);
+    let chunks = chunks_below(sinks.len());
+    threads.each((0..chunks).step_by(CHUNKS_OF_JOB), |first| {
+        for chunk in first..chunks.min(first + CHUNKS_OF_JOB) {
+            let some = sinks.range(chunk * CHUNK..sinks.len().min((chunk + 1) * CHUNK));
+            let bodies = (0..some.len()).map(|place| {
+                let sink = some.with::<1, false>(place);
+                (sink.derivatives[0], sink.index)
+            });
+            if are.load(Ordering::Relaxed) && !sources.chunk_has(chunk, block.skip_own_index, bodies) {
+                are.store(false, Ordering::Relaxed);
+            }
+        }
+    });
+    are.into_inner()
+}

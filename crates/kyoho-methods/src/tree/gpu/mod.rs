@@ -1,0 +1,22 @@
+//! Trees on GPUs, and on devices that are programmed like them: written once against
+//! [`kyoho_hal::gpu::Gpu`].
+//!
+//! `builder` sorts the bodies and makes the cells, and sums their moments. Whatever the device, the
+//! cells are those of [`super::cells`]. `forces`, `neighbours` and `stackless` walk through them;
+//! `block` has what a device does for a block, alone or with `companions`, of which each sums one of
+//! `shares`; `own` finds the sources that sinks leave out; `clock` measures phases.
+
+pub mod block;
+pub mod builder;
+pub mod clock;
+pub mod companions;
+pub mod constants;
+#[cfg(test)]
+mod expansions;
+pub mod forces;
+pub mod neighbours;
+#[cfg(test)]
+mod opencl_tests;
+pub mod own;
+pub mod shares;
+pub mod stackless;
