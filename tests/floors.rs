@@ -1,4 +1,5 @@
-//! Imports run downward: each folder of `src/` uses only those below it.
+//! Where `unsafe` may stand, and whether the pages about the sources name what is there. The compiler
+//! itself keeps imports downward: each floor is a crate, which depends on those below it.
 
 mod common;
 
@@ -6,13 +7,9 @@ use std::path::{Path, PathBuf};
 
 use common::root;
 
-/// The floors from the lowest to the highest.
-const FLOORS: [&str; 9] = ["data", "law", "simd", "hal", "method", "engine", "config", "integrator", "abi"];
-
-/// Returns the floor of a folder of `src/`.
-fn floor(name: &str) -> Option<usize> {
-    FLOORS.iter().position(|floor| *floor == name)
-}
+/// The crates of the library from the lowest to the highest, below the package of its interfaces.
+const CRATES: [&str; 7] =
+    ["kyoho-core", "kyoho-hal", "kyoho-laws", "kyoho-language", "kyoho-methods", "kyoho-engine", "kyoho-integrators"];
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -27,64 +24,29 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the folders of `src/` that a line of code names: `crate::NAME`, also inside braces.
-fn named(line: &str) -> impl Iterator<Item = &str> {
-    line.split("crate::").skip(1).map(|rest| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap())
-}
-
-/// Returns the lines of a file on a floor that name a floor above.
-fn upward(own: usize, text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
-    code.filter(move |(_, line)| named(line).any(|name| floor(name).is_none_or(|floor| floor > own)))
-}
-
-#[test]
-fn every_file_is_on_a_floor() {
-    for entry in std::fs::read_dir(root().join("src")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(name == "lib.rs" || floor(&name).is_some(), "src/{name} is on no floor; allowed: {FLOORS:?}");
-    }
-}
-
-#[test]
-fn no_import_runs_upward() {
-    let mut found = Vec::new();
-    for (own, name) in FLOORS.iter().enumerate() {
-        for path in rust_files(&root().join("src").join(name)) {
-            let text = std::fs::read_to_string(&path).unwrap();
-            let path = path.strip_prefix(root()).unwrap().display();
-            found.extend(upward(own, &text).map(|(number, line)| format!("{path}:{}: {}", number + 1, line.trim())));
-        }
-    }
-    assert!(found.is_empty(), "these lines name a floor above their own:\n{}", found.join("\n"));
-}
-
-#[test]
-fn the_search_finds_what_runs_upward() {
-    let law = floor("law").unwrap();
-    for line in ["use crate::engine::System;", "    let x = crate::simd::f();", "use crate::System;"] {
-        assert_eq!(upward(law, line).count(), 1, "{line}");
-    }
-    for line in ["use crate::data::{Error, Result};", "// use crate::engine::System;", "use super::pair::Second;"] {
-        assert_eq!(upward(law, line).count(), 0, "{line}");
-    }
-}
-
-/// The places of `unsafe` below `src/`: folders, whose names end so, and a file.
-const UNSAFE: [&str; 6] = ["abi/", "hal/", "simd/", "law/lanes.rs", "method/arrays/", "/gpu/"];
+/// The places of `unsafe`: folders, whose names end so, and a file.
+const UNSAFE: [&str; 7] = [
+    "src/abi/",
+    "kyoho-hal/",
+    "laws/src/simd/",
+    "laws/src/lanes.rs",
+    "language/src/machine_code/",
+    "src/arrays/",
+    "/gpu/",
+];
 
 #[test]
 fn unsafe_stands_where_memory_meets_callers_machines_and_launches() {
-    let src = root().join("src");
-    for path in rust_files(&src) {
-        let name = path.strip_prefix(&src).unwrap().display().to_string();
-        let is_allowed = UNSAFE.iter().any(|place| name.starts_with(place) || name.contains(place));
+    let folders = CRATES.iter().map(|name| root().join("crates").join(name).join("src"));
+    for path in folders.chain([root().join("src")]).flat_map(|folder| rust_files(&folder)) {
+        let name = path.strip_prefix(root()).unwrap().display().to_string();
+        let is_allowed = UNSAFE.iter().any(|place| name.contains(place));
         let is_test = name.ends_with("tests.rs") || name.contains("/tests/");
         let code = std::fs::read_to_string(&path).unwrap();
         let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
         let words = |line: &str| line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == "unsafe");
         let found = lines.clone().find(|line| words(line));
-        assert!(is_allowed || is_test || found.is_none(), "src/{name}: {found:?}; allowed in {UNSAFE:?}");
+        assert!(is_allowed || is_test || found.is_none(), "{name}: {found:?}; allowed in {UNSAFE:?}");
     }
     let text = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
     let (_, paragraph) = text.split_once("**`unsafe`**").unwrap();
@@ -94,12 +56,11 @@ fn unsafe_stands_where_memory_meets_callers_machines_and_launches() {
 }
 
 #[test]
-fn the_picture_has_every_floor() {
+fn the_picture_has_every_crate() {
     let picture = std::fs::read_to_string(root().join("docs/architecture.svg")).unwrap();
-    for name in FLOORS {
-        assert!([format!(">{name}<"), format!(">src/{name}<")].iter().any(|text| picture.contains(text)), "{name}");
+    for name in CRATES {
+        assert!(picture.contains(&format!(">{name}<")), "{name}");
     }
-    assert!(picture.contains("tree") && !picture.contains("to come"));
 }
 
 /// Files that the guide names are there.

@@ -8,13 +8,13 @@ use kyoho::abi::native::options::CROSSOVER_OFF;
 /// Returns the C header as the sources make it.
 fn header() -> String {
     let sources = [
-        "src/data/error.rs",
-        "src/data/interaction.rs",
-        "src/data/block.rs",
-        "src/hal/mod.rs",
-        "src/integrator/cluster.rs",
-        "src/integrator/encounters.rs",
-        "src/integrator/plan.rs",
+        "crates/kyoho-core/src/error.rs",
+        "crates/kyoho-core/src/interaction.rs",
+        "crates/kyoho-core/src/block.rs",
+        "crates/kyoho-hal/src/lib.rs",
+        "crates/kyoho-integrators/src/cluster.rs",
+        "crates/kyoho-integrators/src/encounters.rs",
+        "crates/kyoho-integrators/src/plan.rs",
         "src/abi/native/structures.rs",
         "src/abi/native/system.rs",
         "src/abi/native/interactions.rs",

@@ -124,7 +124,8 @@ mod tests {
     /// Returns the text of `kernels/generated/constants.h`.
     fn header() -> String {
         let mut text =
-            "// Made from src/method/direct/gpu/constants.rs, which says what each number is.\n\n".to_owned();
+            "// Made from crates/kyoho-methods/src/direct/gpu/constants.rs, which says what each number is.\n\n"
+                .to_owned();
         let numbers = [
             ("CHUNK", CHUNK.to_string()),
             ("OCTET", OCTET.to_string()),

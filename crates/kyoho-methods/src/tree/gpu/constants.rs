@@ -229,7 +229,9 @@ mod tests {
 
     /// Returns the text of `kernels/generated/tree.h`.
     fn header() -> String {
-        let mut text = "// Made from src/method/tree/gpu/constants.rs, which says what each number is.\n\n".to_owned();
+        let mut text =
+            "// Made from crates/kyoho-methods/src/tree/gpu/constants.rs, which says what each number is.\n\n"
+                .to_owned();
         let numbers = [
             ("LEVELS", LEVELS as i64),
             ("LEVELS_OF_WORD", LEVELS_OF_WORD.into()),

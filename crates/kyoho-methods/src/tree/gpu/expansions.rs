@@ -214,7 +214,7 @@ fn power_of_moments(order: usize) -> String {
 
 /// Returns the text of `kernels/generated/expansions.h`.
 pub fn header(orders: RangeInclusive<usize>) -> String {
-    let mut text = "// Made from src/method/tree/gpu/expansions.rs.\n".to_owned();
+    let mut text = "// Made from crates/kyoho-methods/src/tree/gpu/expansions.rs.\n".to_owned();
     for order in orders {
         write!(text, "\n#if ORDER == {order}\n").unwrap();
         let numbers = [
