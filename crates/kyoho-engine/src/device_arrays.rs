@@ -7,7 +7,7 @@ use kyoho_core::{
     MAX_COEFFICIENTS, OCTET, Result, Sink, Source, TAYLOR, TIME, TreeBlock, memory,
 };
 use kyoho_hal::Backend;
-use kyoho_methods::arrays::{Check, DeviceArrays, GroupBodies, ListedAddresses, Taken};
+use kyoho_methods::device_arrays::{Check, DeviceArrays, GroupBodies, ListedAddresses, Taken};
 
 use super::all_sources::sink_of;
 use super::checks::{check_listed_sink, check_listed_source, check_numbers, check_sink};

@@ -10,7 +10,7 @@ use kyoho_core::{
 };
 use kyoho_hal::threads::Threads;
 use kyoho_hal::{Backend, DeviceDescription};
-use kyoho_methods::arrays::DeviceArrays;
+use kyoho_methods::device_arrays::DeviceArrays;
 use kyoho_methods::{CompanionDevices, Device, DeviceOptions, FIRST_PART, Machine};
 
 use super::Setup;

@@ -13,8 +13,8 @@ use kyoho_core::{
 use kyoho_hal::Backend;
 use kyoho_hal::fake::Shared;
 use kyoho_laws::catalogue::interaction;
-use kyoho_methods::arrays::Motion;
-use kyoho_methods::direct::gpu::fake::{open, output, script, sinks, source};
+use kyoho_methods::device_arrays::Motion;
+use kyoho_methods::devices::fake::{open, output, script, sinks, source};
 use kyoho_methods::{Device, DeviceOptions, Machine, ThisMachine};
 
 /// A machine with one GPU, which is a fake, and the CPU of this one. If the fake works late, its

@@ -37,7 +37,7 @@ use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_laws::catalogue;
 use kyoho_laws::double_double::DoubleDouble;
 use kyoho_laws::simd::predict;
-use kyoho_methods::direct::gpu::shapes::ForcedShape;
+use kyoho_methods::gpu::shapes::ForcedShape;
 use kyoho_methods::{Machine, ThisMachine};
 
 use checks::{check_sinks, is_good_source};

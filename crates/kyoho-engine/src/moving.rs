@@ -1,7 +1,7 @@
 //! Bodies that stay on the device while they move, so that a step brings nothing to the host.
 
 use kyoho_core::{DeviceBodies, DeviceForces, DevicePlace, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, TreeBlock};
-use kyoho_methods::arrays::Motion;
+use kyoho_methods::device_arrays::Motion;
 
 use super::device_arrays::arrays_of;
 use super::staging::{KeptSinks, Kind, Places};

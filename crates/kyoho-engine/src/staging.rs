@@ -12,7 +12,7 @@ use kyoho_core::memory::{self, Pages};
 use kyoho_core::sinks::{Limits, NumberedSinks, SinkScan, widened};
 use kyoho_core::{Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, Result, Sink, Source, TreeBlock};
 use kyoho_hal::threads::Threads;
-use kyoho_methods::arrays::{DeviceArrays, MovingPlaces};
+use kyoho_methods::device_arrays::{DeviceArrays, MovingPlaces};
 
 use super::checks::check_sink;
 use super::device_arrays::arrays_of;

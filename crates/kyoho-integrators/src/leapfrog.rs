@@ -4,7 +4,7 @@ use kyoho_core::{Order, Result, Sink, memory};
 use kyoho_engine::moving::MovingBody;
 use kyoho_engine::{System, TreeErrors};
 use kyoho_hal::threads::Threads;
-use kyoho_methods::arrays::Motion;
+use kyoho_methods::device_arrays::Motion;
 
 use super::body::{Body, Vector, add};
 use super::encounters::{Encounter, Encounters};

@@ -1,29 +1,34 @@
 //! Methods, which organise sums over pairs, and the interface of the devices that make the sums.
+//!
+//! A method has a folder: [`direct`] sums all pairs, [`lists`] those of groups, [`tree`] those near and
+//! expansions of those far, [`neighbours`] finds the sources within radii, [`pairs`] runs what users
+//! wrote. No method knows another one. They stand on what [`gpu`] and [`cpu`] share among methods, and
+//! [`devices`] puts them together; on a GPU each is a [`gpu::method::GpuMethod`].
 
 pub mod arrays;
 mod cpu;
+pub mod device_arrays;
+pub mod devices;
 pub mod direct;
-mod lanes;
+pub mod gpu;
 pub mod lists;
+pub mod neighbours;
 pub mod pairs;
-mod tiles;
 pub mod tree;
 
 use std::sync::Arc;
 
-use arrays::DeviceArrays;
-use direct::gpu::GpuDevice;
-use direct::gpu::shapes::ForcedShape;
-use direct::quad::QuadDevice;
+use device_arrays::DeviceArrays;
+use gpu::shapes::ForcedShape;
 
 use kyoho_core::Level;
 use kyoho_core::{
     Assignment, Block, Error, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
     TreeProfile, Updates,
 };
-use kyoho_hal::cuda::Cuda;
-use kyoho_hal::opencl::OpenCl;
 use kyoho_hal::{Backend, DeviceDescription};
+
+pub use devices::{ThisMachine, open};
 
 /// The options with which a device is opened.
 #[derive(Debug, Clone)]
@@ -184,41 +189,5 @@ pub trait Machine: Send + Sync {
     /// Returns how many records are gathered at most before a block.
     fn records(&self) -> usize {
         1 << 15
-    }
-}
-
-/// The machine that the library runs on.
-#[derive(Debug, Clone, Copy)]
-pub struct ThisMachine;
-
-impl Machine for ThisMachine {
-    fn devices(&self, backend: Backend) -> Result<usize> {
-        // The devices of OpenCL are then the GPUs that failed, with the same driver.
-        let is_the_same = backend == Backend::OpenCl && Backend::Cuda.is_auto_selectable();
-        if backend.is_auto_selectable() && !is_the_same { Ok(backend.visible()?.alike) } else { Ok(0) }
-    }
-
-    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
-        open(backend, number, options)
-    }
-}
-
-/// Opens a device; `number` is its place in the backend's list of devices.
-pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
-    let devices = backend.devices()?.len();
-    if number >= devices {
-        return Err(Error::BadCount {
-            what: "the number of the device",
-            value: number as i64,
-            allowed: format!("0 to {}", devices as i64 - 1),
-        });
-    }
-    if options.interaction.has_low_limbs() {
-        return QuadDevice::open(backend, number, options);
-    }
-    match backend {
-        Backend::Cpu => cpu::open(options),
-        Backend::Cuda => Ok(kyoho_hal::boxed(GpuDevice::open(Cuda::open(number)?, options)?, "a device")?),
-        Backend::OpenCl => Ok(kyoho_hal::boxed(GpuDevice::open(OpenCl::open(number)?, options)?, "a device")?),
     }
 }

@@ -27,7 +27,7 @@ use kyoho::config::{DeviceChoice, Settings, Wanted};
 use kyoho_core::{Interaction, Order, Precision, Scope};
 use kyoho_hal::Backend;
 use kyoho_laws::catalogue::{self, CATALOGUE};
-use kyoho_methods::direct::gpu::shapes::{ForcedShape, SHAPES};
+use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES};
 
 /// The options of `kyoho bench`.
 #[derive(Debug, clap::Args)]

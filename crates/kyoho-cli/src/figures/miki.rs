@@ -15,7 +15,7 @@ use kyoho_core::{Order, Precision, chunks_below};
 use kyoho_hal::Backend;
 use kyoho_laws::catalogue;
 use kyoho_methods::direct::gpu::reduction;
-use kyoho_methods::direct::gpu::shapes::{ForcedShape, SHAPES, Shape};
+use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES, Shape};
 
 /// The options of `kyoho figures miki`.
 #[derive(Debug, clap::Args)]

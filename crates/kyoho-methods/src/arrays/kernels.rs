@@ -2,15 +2,16 @@
 
 use bytemuck::bytes_of;
 
-use crate::direct::gpu::code;
-use crate::direct::gpu::launches::StoreAddresses;
-use crate::direct::gpu::step::{BodyBounds, Column, Columns, ForceColumns, GroupOffsets};
+use crate::gpu::code;
+use crate::gpu::columns::{On, PieceResults, column, columns, columns_of_forces};
+use crate::gpu::sources::StoreAddresses;
+use crate::gpu::step::{BodyBounds, GroupOffsets};
 use crate::lists::gpu::plan::{LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES};
 use crate::lists::gpu::units::UnitChooser;
-use kyoho_core::{CHUNK, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DeviceSources, Interaction, Result};
+use kyoho_core::{CHUNK, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DeviceSources, Result};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Launch};
 
-use super::{ListedAddresses, Motion, MovingPlaces};
+use crate::device_arrays::{ListedAddresses, Motion, MovingPlaces};
 
 /// The threads of a thread block.
 pub const ARRAY_THREADS: usize = 256;
@@ -48,72 +49,10 @@ pub struct Kernels<G: Gpu> {
     pub chooser: UnitChooser<G>,
 }
 
-/// Results of a piece of a block.
-#[derive(Debug, Clone, Copy)]
-pub struct PieceResults<A> {
-    /// The sums, those of a sink together, and behind them the nearest sources.
-    pub results: A,
-    /// The place where they begin, in doubles.
-    pub from: usize,
-    /// The number of the first sink.
-    pub first_sink: usize,
-    /// The number of sinks.
-    pub sinks: usize,
-    /// The number of sinks that there is room for.
-    pub stride: usize,
-}
-
-/// Returns the bounds of bodies in an interaction.
-pub fn bounds(interaction: &Interaction) -> BodyBounds {
-    let bounds = interaction.bounds;
-    BodyBounds { position: bounds.position, mass: bounds.mass, softening2: bounds.position * bounds.position }
-}
-
-fn column(array: Option<DeviceArray>) -> Column {
-    array.map_or(Column::default(), |array| Column { offset: array.address.cast_signed(), stride: array.stride })
-}
-
-/// Returns the quantities of bodies as kernels have them, counted from address 0.
-pub fn columns(bodies: &DeviceBodies) -> Columns {
-    let vector = |k: usize| column(bodies.derivatives[k]);
-    Columns {
-        masses: column(bodies.masses),
-        times: column(bodies.times),
-        indices: column(bodies.indices),
-        softening2: column(bodies.softening2),
-        positions: vector(0),
-        velocities: vector(1),
-        accelerations: vector(2),
-        jerks: vector(3),
-        snaps: vector(4),
-        crackles: vector(5),
-        sixth_derivatives: vector(6),
-        seventh_derivatives: vector(7),
-    }
-}
-
-/// Returns the arrays of forces as kernels have them, counted from address 0.
-pub fn columns_of_forces(forces: &DeviceForces) -> ForceColumns {
-    let [accelerations, jerks, snaps, crackles] = forces.derivatives.map(column);
-    ForceColumns {
-        potentials: column(forces.potentials),
-        accelerations,
-        jerks,
-        snaps,
-        crackles,
-        nearest: column(forces.nearest),
-        nearest_distance2: column(forces.nearest_distance2),
-    }
-}
-
 /// Returns the thread blocks that go through this many items.
 fn blocks(items: usize, of_block: usize) -> usize {
     items.div_ceil(of_block).clamp(1, MOST_BLOCKS)
 }
-
-/// A device and its queue, and the argument by which kernels get memory of callers from address 0
-/// on.
-pub type On<'a, G> = (&'a G, &'a <G as Gpu>::Queue, Address<G>);
 
 impl<G: Gpu> Kernels<G> {
     /// Loads the kernels.

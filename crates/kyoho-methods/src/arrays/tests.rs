@@ -4,11 +4,12 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::direct::gpu::pack;
-use crate::direct::gpu::store::Store;
-use crate::direct::gpu::tuning;
+use crate::device_arrays::{Check, GroupBodies, ListedAddresses, Taken};
+use crate::gpu::columns::{On, PieceResults};
+use crate::gpu::store::Store;
+use crate::gpu::{pack, tuning};
+use crate::lists::gpu::groups::{Groups, GroupsOnDevice};
 use crate::lists::gpu::plan::Counts;
-use crate::lists::gpu::sums::GroupsOnDevice;
 use kyoho_core::units::Census;
 use kyoho_core::{
     CHUNK, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources, Interaction,
@@ -20,9 +21,7 @@ use kyoho_hal::opencl::{Memory, OpenCl};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::catalogue::with_kernels;
 
-use super::kernels::{On, PieceResults};
 use super::work::ArrayWork;
-use super::{Check, GroupBodies, ListedAddresses, Taken};
 
 /// The number of bodies: some chunks, and a part of one.
 const COUNT: usize = 3 * CHUNK + 40;
@@ -128,15 +127,15 @@ impl Caller {
 /// # Safety
 /// The arrays have as many elements.
 unsafe fn find_bad(
-    work: &mut ArrayWork<OpenCl>,
+    (work, groups): (&mut ArrayWork<OpenCl>, &mut Groups<OpenCl>),
     caller: &Caller,
     interaction: &Interaction,
     check: Check,
 ) -> Option<usize> {
     // SAFETY: the caller's promise.
     unsafe {
-        work.begin_check(caller.on(), interaction, &check).unwrap();
-        let found = work.finish_checks((&caller.gpu, &caller.queue)).unwrap();
+        work.begin_check(caller.on(), interaction, groups, &check).unwrap();
+        let found = work.finish_checks((&caller.gpu, &caller.queue), groups).unwrap();
         assert_eq!(found.len(), 1);
         found[0].1
     }
@@ -148,16 +147,19 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
     let rows: Vec<[f64; WIDTH]> = (0..COUNT).map(row).collect();
     let caller = Caller::new(OpenCl::on(context.clone()), rows.as_flattened());
     let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    let mut made = Groups::new(&caller.gpu).unwrap();
     for interaction in with_kernels().filter(|interaction| interaction.order as i32 != 6) {
         caller.put(rows.as_flattened());
         let (sources, sinks) = (sources(interaction), sinks(interaction));
         // SAFETY: the arrays have a row for each body. So have those below.
-        let found = unsafe { find_bad(&mut work, &caller, interaction, Check::Bodies(sources, COUNT)) };
+        let found = unsafe { find_bad((&mut work, &mut made), &caller, interaction, Check::Bodies(sources, COUNT)) };
         assert_eq!(found, None);
         let expected = Sinks::of(interaction, rows.iter().map(sink)).unwrap();
+        let mut packed = caller.gpu.allocate(0, "sinks").unwrap();
         // SAFETY: as above.
-        let (scan, bad) = unsafe { work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0)).unwrap() };
-        let packed = caller.get(work.sinks(), expected.all().numbers().len());
+        let (scan, bad) =
+            unsafe { work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0), &mut packed).unwrap() };
+        let packed = caller.get(&packed, expected.all().numbers().len());
         assert!(
             bytemuck::cast_slice::<f64, u64>(&packed) == bytemuck::cast_slice::<f64, u64>(expected.all().numbers())
         );
@@ -210,8 +212,9 @@ fn bodies_on_a_device_are_checked_and_packed_as_those_of_the_host() {
             caller.put(wrong.as_flattened());
             // SAFETY: as above.
             let (found, (scan, of_sinks), taken) = unsafe {
-                let found = find_bad(&mut work, &caller, interaction, Check::Bodies(sources, COUNT));
-                let of_sinks = work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0)).unwrap();
+                let found = find_bad((&mut work, &mut made), &caller, interaction, Check::Bodies(sources, COUNT));
+                let mut packed = caller.gpu.allocate(0, "sinks").unwrap();
+                let of_sinks = work.take_sinks(caller.on(), interaction, (&sinks, COUNT, 0.0), &mut packed).unwrap();
                 (found, of_sinks, work.take_sources(caller.on(), interaction, given, &kept).unwrap())
             };
             let is_wrong = interaction.bounds.position < 1e300 || at != 6;
@@ -304,6 +307,7 @@ fn groups_are_made_and_counted_as_by_the_host() {
     let Some(context) = hooks::hooked_context() else { return };
     let caller = Caller::new(OpenCl::on(context.clone()), &vec![0.0; 600_000]);
     let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    let mut made = Groups::new(&caller.gpu).unwrap();
     let few = [(300, 5000), (1, 2500), (7, 0), (0, 90), (64, 1024), (64, 1025)];
     let many: Vec<(usize, usize)> = (0..140_000).map(|group| (group % 70, group * 37 % 5000)).collect();
     let threads = Threads::alone();
@@ -315,9 +319,10 @@ fn groups_are_made_and_counted_as_by_the_host() {
         for form in (0..4).filter(|form| sizes.len() < 1000 || form % 2 == number % 2) {
             let check = Check::Groups(given.put(&caller, &[], form), 5090);
             // SAFETY: the arrays have as many elements.
-            assert_eq!(unsafe { find_bad(&mut work, &caller, interaction, check) }, None);
+            assert_eq!(unsafe { find_bad((&mut work, &mut made), &caller, interaction, check) }, None);
             let groups = given.groups(form);
-            let (made, GroupsOnDevice { groups: table, counted, .. }) = (work.made_groups(), work.groups());
+            let GroupsOnDevice { groups: table, counted, .. } = made.on_device(None);
+            let made = made.made;
             assert_eq!(made.pairs, groups.iter().map(SinkGroup::pairs).sum::<u64>());
             assert_eq!(made.sources, groups.iter().map(|group| group.sources as usize).sum::<usize>());
             let sinks_of_thread = tuning::of(interaction).list(interaction).sinks;
@@ -336,6 +341,7 @@ fn a_wrong_number_of_groups_is_found() {
     let Some(context) = hooks::hooked_context() else { return };
     let caller = Caller::new(OpenCl::on(context.clone()), &[0.0; 50]);
     let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    let mut made = Groups::new(&caller.gpu).unwrap();
     let interaction = with_kernels().next().unwrap();
     let good = || GivenGroups::of(&[(2, 5), (0, 3), (4, 0), (1, 7)]);
     type Change = fn(&mut GivenGroups);
@@ -362,7 +368,11 @@ fn a_wrong_number_of_groups_is_found() {
         change(&mut given);
         let check = Check::Groups(given.put(&caller, &[], form), 100);
         // SAFETY: the arrays have as many elements.
-        assert_eq!(unsafe { find_bad(&mut work, &caller, interaction, check) }, expected, "change {number}");
+        assert_eq!(
+            unsafe { find_bad((&mut work, &mut made), &caller, interaction, check) },
+            expected,
+            "change {number}"
+        );
     }
     // One that is not the number of sinks, or of sources of the call.
     let groups = good().put(&caller, &[], 2);
@@ -370,7 +380,10 @@ fn a_wrong_number_of_groups_is_found() {
     let wrong_sources = DeviceGroups { sources: DeviceSources::Own(places, sources + 1), ..groups };
     for wrong in [DeviceGroups { sink_count: 8, ..groups }, DeviceGroups { sink_count: 6, ..groups }, wrong_sources] {
         // SAFETY: as above.
-        assert_eq!(unsafe { find_bad(&mut work, &caller, interaction, Check::Groups(wrong, 100)) }, Some(3));
+        assert_eq!(
+            unsafe { find_bad((&mut work, &mut made), &caller, interaction, Check::Groups(wrong, 100)) },
+            Some(3)
+        );
     }
 }
 
@@ -391,6 +404,7 @@ fn units_of_groups_are_chosen_as_by_the_host_and_a_wrong_source_is_found() {
     }
     let caller = Caller::new(OpenCl::on(context.clone()), &vec![0.0; COUNT * WIDTH + 400]);
     let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    let mut made = Groups::new(&caller.gpu).unwrap();
     for interaction in with_kernels().filter(|interaction| !interaction.is_regular()) {
         let of_sinks = |array: DeviceArray| DeviceArray { address: array.row(FIRST_SINK), ..array };
         let sinks = sinks(interaction);
@@ -404,9 +418,9 @@ fn units_of_groups_are_chosen_as_by_the_host_and_a_wrong_source_is_found() {
                 let of_groups = GroupBodies { groups: on_device.count, sources: (sources(interaction), count), sinks };
                 // SAFETY: the arrays have as many elements.
                 unsafe {
-                    work.begin_check(caller.on(), interaction, &groups).unwrap();
-                    work.begin_check(caller.on(), interaction, &Check::Sources(of_groups)).unwrap();
-                    let found = work.finish_checks((&caller.gpu, &caller.queue)).unwrap();
+                    work.begin_check(caller.on(), interaction, &mut made, &groups).unwrap();
+                    work.begin_check(caller.on(), interaction, &mut made, &Check::Sources(of_groups)).unwrap();
+                    let found = work.finish_checks((&caller.gpu, &caller.queue), &mut made).unwrap();
                     assert_eq!(found[0].1, None);
                     found[1].1
                 }
@@ -416,7 +430,7 @@ fn units_of_groups_are_chosen_as_by_the_host_and_a_wrong_source_is_found() {
             (wrong[207][7], wrong[300][7], wrong[433][7]) = (f64::NAN, f64::INFINITY, f64::NAN);
             assert_eq!(find(&wrong), Some(207));
             assert_eq!(find(&rows), None);
-            let units = work.groups().units.expect("they are chosen");
+            let units = made.on_device(None).units.expect("they are chosen");
             let groups = given.groups(form);
             let found = caller.get(units, (3 * groups.len()).div_ceil(2));
             for (group, found) in groups.iter().zip(bytemuck::cast_slice::<f64, i32>(&found).chunks(3)) {
@@ -444,6 +458,7 @@ fn the_first_address_beyond_the_sources_is_found() {
     let mut addresses: Vec<i32> = (0..9000).map(|place| place % 77).collect();
     let caller = Caller::new(OpenCl::on(context.clone()), &[0.0; 4502]);
     let mut work = ArrayWork::new(&caller.gpu).unwrap();
+    let mut made = Groups::new(&caller.gpu).unwrap();
     let places = DeviceArray { name: "places", address: 0, stride: 8, width: 8 };
     let array = DeviceArray { name: "addresses", address: 16, stride: 4, width: 4 };
     let interaction = with_kernels().next().unwrap();
@@ -452,7 +467,7 @@ fn the_first_address_beyond_the_sources_is_found() {
         caller.put(bytemuck::cast_slice(&[bytemuck::cast_slice::<i64, i32>(&offsets), addresses].concat()));
         let listed = ListedAddresses { addresses: array, room, places, groups: 1, end };
         // SAFETY: the arrays have as many elements.
-        unsafe { find_bad(&mut work, &caller, interaction, Check::Addresses(listed)) }
+        unsafe { find_bad((&mut work, &mut made), &caller, interaction, Check::Addresses(listed)) }
     };
     assert_eq!(find(&addresses, 9000, 77), None);
     assert_eq!(find(&addresses, 9000, 76), Some(0));

@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
-use crate::direct::gpu::launches::StoreAddresses;
-use crate::direct::gpu::step::ListGroup;
-use crate::direct::gpu::tuning;
-use crate::lists::gpu::kernels::Receiver;
-use crate::lists::gpu::plan::{Counts, LIST_COUNTS, LIST_PART};
-use crate::lists::gpu::sums::GroupsOnDevice;
+use crate::device_arrays::{Check, MOST_CHECKS, Motion, MovingPlaces, Taken};
+use crate::gpu::columns::{On, PieceResults, bounds, columns};
+use crate::gpu::sources::StoreAddresses;
+use crate::gpu::step::ListGroup;
+use crate::gpu::tuning;
+use crate::lists::gpu::groups::{Groups, SUMS_OF_GROUPS};
+use crate::lists::gpu::plan::LIST_COUNTS;
 use crate::lists::gpu::units::UnitsOfGroups;
 use kyoho_core::sinks::{self, SinkScan};
 use kyoho_core::units::{Census, SIZES};
 use kyoho_core::{DeviceArray, DeviceBodies, DeviceForces, Error, Interaction, MAX_DERIVATIVES, Result, memory};
 use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
-use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS, On, PieceResults, bounds, columns, columns_of_forces};
-use super::{Check, MOST_CHECKS, MadeGroups, Motion, MovingPlaces, Taken};
+use super::kernels::{ADDRESS_RUN, Kernels, MOST_BLOCKS};
 
 /// The integers that a search finds: a number, and whether there is a radius.
 pub const FLAGS: usize = 2;
@@ -24,8 +24,6 @@ pub const FLAGS: usize = 2;
 pub const GROUP_COUNTS: usize = (MOST_CHECKS * FLAGS).next_multiple_of(4);
 /// The place of the sums of each thread block that makes groups.
 pub const GROUP_SUMS: usize = GROUP_COUNTS + (2 * LIST_COUNTS).next_multiple_of(4);
-/// The numbers that each of these thread blocks sums.
-const SUMS_OF_GROUPS: usize = 4;
 /// The bytes of what all checks find.
 const ALL_FOUND: usize = GROUP_SUMS * 4 + MOST_BLOCKS * SUMS_OF_GROUPS * 8;
 /// The bytes of what checks find but of groups, in front of what else kernels find.
@@ -44,52 +42,10 @@ pub struct ArrayWork<G: Gpu> {
     checks: Vec<Check>,
     largest: G::Memory,
     counts: G::Memory,
-    groups: Groups<G>,
     /// What was found, on the host.
     found: G::HostMemory,
     /// Copies of arrays of the host.
     staging: G::Memory,
-    /// The sinks of a block that were taken from arrays of the caller.
-    sinks: G::Memory,
-    /// Results that stay on the device.
-    results: G::Memory,
-}
-
-/// Groups that were made from arrays of the caller.
-struct Groups<G: Gpu> {
-    table: G::Memory,
-    units: G::Memory,
-    /// Whether the units are those of these groups.
-    has_units: bool,
-    /// The thread blocks that make them.
-    blocks: usize,
-    made: MadeGroups,
-    /// What there is of them, where long lists are not divided into segments, and where they are.
-    counted: [Counts; 2],
-}
-
-impl<G: Gpu> Groups<G> {
-    /// Takes what kernels have counted: the counts, and the sums of each thread block.
-    fn count(&mut self, counts: &[i32], sums: &[i64]) {
-        let mut all = [0; SUMS_OF_GROUPS];
-        for of_block in sums.as_chunks::<SUMS_OF_GROUPS>().0 {
-            all = std::array::from_fn(|k| all[k] + of_block[k]);
-        }
-        let [pairs, sources, items, rows] = all;
-        self.made = MadeGroups { pairs: pairs.cast_unsigned(), sources: sources as usize };
-        let of = |counts: &[i32]| Counts {
-            items: std::array::from_fn(|size| counts[size] as usize),
-            parts: counts[LIST_PART] as usize,
-            rows: 0,
-            sources: sources.cast_unsigned(),
-        };
-        let (whole, divided) = counts.split_at(LIST_COUNTS);
-        self.counted = [of(whole), Counts { rows: rows as usize, ..of(divided) }];
-        if items > i64::from(i32::MAX) {
-            // The counts have run over.
-            self.counted[1].items = std::array::from_fn(|size| if size == 0 { items as usize } else { 0 });
-        }
-    }
 }
 
 impl<G: Gpu> ArrayWork<G> {
@@ -102,18 +58,8 @@ impl<G: Gpu> ArrayWork<G> {
             checks: Vec::new(),
             largest: memory(LARGEST)?,
             counts: memory(COUNTS)?,
-            groups: Groups {
-                table: memory(0)?,
-                units: memory(0)?,
-                has_units: false,
-                blocks: 0,
-                made: MadeGroups::default(),
-                counted: [Counts::default(); 2],
-            },
             found: gpu.allocate_host(ALL_FOUND.max(FLAGS_FOUND + LARGEST.max(COUNTS)), "arrays of callers")?,
             staging: memory(0)?,
-            sinks: memory(0)?,
-            results: memory(0)?,
         })
     }
 
@@ -173,25 +119,18 @@ impl<G: Gpu> ArrayWork<G> {
         unsafe { self.kernels.move_bodies((gpu, queue, self.staging.address()), bodies, motion) }
     }
 
-    /// Returns the sinks that were taken.
-    pub fn sinks(&self) -> &G::Memory {
-        &self.sinks
-    }
-
-    /// Returns memory of the device for this many bytes of results.
-    pub fn results(&mut self, gpu: &G, bytes: usize) -> Result<&G::Memory> {
-        if self.results.bytes() < bytes {
-            self.results = gpu.allocate(bytes + bytes / 4, "results")?;
-        }
-        Ok(&self.results)
-    }
-
     /// Begins a check.
     ///
     /// # Safety
     /// The arrays have an element for each body or address, also until the work of the queue has
     /// ended. This holds for the other functions too.
-    pub unsafe fn begin_check(&mut self, on: On<G>, interaction: &Interaction, check: &Check) -> Result<()> {
+    pub unsafe fn begin_check(
+        &mut self,
+        on: On<G>,
+        interaction: &Interaction,
+        groups: &mut Groups<G>,
+        check: &Check,
+    ) -> Result<()> {
         let number = self.checks.len();
         if number == MOST_CHECKS {
             return Err(Error::Internal { what: format!("{MOST_CHECKS} checks are under way") });
@@ -209,7 +148,6 @@ impl<G: Gpu> ArrayWork<G> {
                 }
                 Check::Addresses(listed) => self.kernels.check_addresses(on, &listed, found)?,
                 Check::Groups(given, end) => {
-                    let groups = &mut self.groups;
                     let bytes = given.count * size_of::<ListGroup>();
                     if groups.table.bytes() < bytes {
                         groups.table = on.0.allocate(bytes + bytes / 4, "interaction lists")?;
@@ -220,7 +158,6 @@ impl<G: Gpu> ArrayWork<G> {
                     groups.has_units = false;
                 }
                 Check::Sources(bodies) => {
-                    let groups = &mut self.groups;
                     if groups.units.bytes() < 12 * bodies.groups {
                         groups.units = on.0.allocate(15 * bodies.groups, "interaction lists")?;
                     }
@@ -249,30 +186,23 @@ impl<G: Gpu> ArrayWork<G> {
     ///
     /// # Safety
     /// See [`ArrayWork::begin_check`].
-    pub unsafe fn finish_checks(&mut self, on: (&G, &G::Queue)) -> Result<Vec<(Check, Option<usize>)>> {
+    pub unsafe fn finish_checks(
+        &mut self,
+        on: (&G, &G::Queue),
+        groups: &mut Groups<G>,
+    ) -> Result<Vec<(Check, Option<usize>)>> {
         let checks = std::mem::take(&mut self.checks);
         let makes_groups = checks.iter().any(|check| matches!(check, Check::Groups(..)));
-        let sums = self.groups.blocks * SUMS_OF_GROUPS;
+        let sums = groups.blocks * SUMS_OF_GROUPS;
         let bytes = if makes_groups { GROUP_SUMS * 4 + sums * 8 } else { FLAGS_FOUND };
         // SAFETY: the caller's promise.
         unsafe { self.fetch_found(on, bytes)? };
         if makes_groups {
             let counts = &self.found.as_slice::<i32>()[GROUP_COUNTS..][..2 * LIST_COUNTS];
-            self.groups.count(counts, &self.found.as_slice::<i64>()[GROUP_SUMS / 2..][..sums]);
+            groups.count(counts, &self.found.as_slice::<i64>()[GROUP_SUMS / 2..][..sums]);
         }
         let found: [Option<usize>; MOST_CHECKS] = std::array::from_fn(|number| self.found_by(number));
         memory::collected(checks.into_iter().zip(found), "checks of arrays")
-    }
-
-    /// Returns what there is of the groups that were made last.
-    pub fn made_groups(&self) -> MadeGroups {
-        self.groups.made
-    }
-
-    /// Returns these groups.
-    pub fn groups(&self) -> GroupsOnDevice<'_, G> {
-        let Groups { table, units, has_units, counted, .. } = &self.groups;
-        GroupsOnDevice { groups: table, counted, units: has_units.then_some(units), receiver: None }
     }
 
     /// Takes sinks for a block, and returns their summary and the first that is wrong.
@@ -284,12 +214,13 @@ impl<G: Gpu> ArrayWork<G> {
         on: On<G>,
         interaction: &Interaction,
         (given, count, softening2): (&DeviceBodies, usize, f64),
+        to: &mut G::Memory,
     ) -> Result<(SinkScan, Option<usize>)> {
         let width = sinks::width(interaction);
-        if self.sinks.bytes() < count * width * 8 {
-            self.sinks = on.0.allocate(count * width * 8 + count * width, "sinks")?;
+        if to.bytes() < count * width * 8 {
+            *to = on.0.allocate(count * width * 8 + count * width, "sinks")?;
         }
-        let memory = [self.sinks.address(), self.flags.address(), self.largest.address()];
+        let memory = [to.address(), self.flags.address(), self.largest.address()];
         let how = (interaction.n_derivatives, width, &bounds(interaction));
         // SAFETY: the caller's promise; what is found is waited for.
         let (blocks, bad) = unsafe {
@@ -370,25 +301,6 @@ impl<G: Gpu> ArrayWork<G> {
         }
         let counts = self.found.as_slice::<[u32; 4]>()[FLAGS_FOUND / 16..][..SIZES].iter().copied();
         Ok(Taken::All(Census::of_counts(memory::collected(counts, "the sizes of sources")?)))
-    }
-
-    /// Returns what receives forces as they are summed by kernels that the queue does next.
-    ///
-    /// # Safety
-    /// See [`ArrayWork::begin_check`].
-    pub unsafe fn receiver(&self, on: On<G>, forces: &DeviceForces) -> Result<Receiver<Address<G>>> {
-        // SAFETY: the caller's promise.
-        unsafe { on.0.zero(on.1, &self.flags, FLAGS * 4)? };
-        Ok(Receiver { forces: columns_of_forces(forces), origin: on.2, found: self.flags.address() })
-    }
-
-    /// Waits for forces that kernels have given to a receiver, and returns whether all sums are finite.
-    ///
-    /// # Safety
-    /// See [`ArrayWork::begin_check`].
-    pub unsafe fn finish_receiver(&mut self, on: (&G, &G::Queue)) -> Result<bool> {
-        // SAFETY: the caller's promise.
-        Ok(unsafe { self.found_number(on)? }.is_none())
     }
 
     /// Writes the forces of some pieces to arrays of the caller, and returns whether all sums are

@@ -7,8 +7,8 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use crate::lanes::{SinkLanes, Summation, in_groups};
-use crate::tiles::{self, Tiles};
+use crate::cpu::lanes::{SinkLanes, Summation, in_groups};
+use crate::cpu::tiles::{self, Tiles};
 use kyoho_core::memory;
 use kyoho_core::{
     Assignment, Block, Interaction, Result, SLICE_GROUPS, SLICES, Sources, Sums, add_in_pairs, chunks_of_slice,

@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use crate::lanes::{SinkLanes, Summation, in_groups};
-use crate::tiles::Tiles;
+use crate::cpu::lanes::{SinkLanes, Summation, in_groups};
+use crate::cpu::tiles::Tiles;
 use kyoho_core::memory;
 use kyoho_core::{
     Assignment, Block, Bodies, CHUNK, Chunk, Interaction, InteractionLists, ListedSources, Result, Sink, SinkGroup,

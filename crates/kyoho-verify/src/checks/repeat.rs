@@ -10,7 +10,7 @@ use kyoho_core::{Forces, Interaction, Order, Partition, Precision, Result, Sink,
 use kyoho_engine::{Setup, System};
 use kyoho_hal::{Backend, DeviceKind};
 use kyoho_methods::direct::gpu::reduction::plan;
-use kyoho_methods::direct::gpu::shapes::{ForcedShape, SHAPES, Shape};
+use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES, Shape};
 
 /// Returns every bit of some forces.
 pub(super) fn bits(forces: Forces) -> Vec<u64> {

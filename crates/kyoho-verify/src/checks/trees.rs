@@ -7,7 +7,7 @@ use crate::{Check, Findings, Needs, Target};
 use kyoho_core::{Order, Partition, Result, Sink, SinkOrder, Source, TreeAccuracy, TreePhase, TreeProfile};
 use kyoho_engine::moving::MovingBody;
 use kyoho_engine::{Setup, System};
-use kyoho_methods::arrays::Motion;
+use kyoho_methods::device_arrays::Motion;
 
 /// The number of bodies of the models.
 const BODIES: usize = 2000;

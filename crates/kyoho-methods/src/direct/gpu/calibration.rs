@@ -10,13 +10,14 @@ use kyoho_core::{CHUNK, Interaction, Result, SLICES, sinks};
 use kyoho_hal::DeviceKind;
 use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
-use super::device::STRIDE;
-use super::launches::{BlockAddresses, Kernels, StoreAddresses};
+use super::launches::{BlockAddresses, Kernels};
 use super::model::Costs;
-use super::outbox::Outbox;
-use super::pack;
-use super::shapes::SHAPES;
-use super::step::{PredictionTarget, Step};
+use super::sums::STRIDE;
+use crate::gpu::outbox::Outbox;
+use crate::gpu::pack;
+use crate::gpu::shapes::SHAPES;
+use crate::gpu::sources::StoreAddresses;
+use crate::gpu::step::{PredictionTarget, Step};
 
 /// The measurements of this process: device, interaction, constants.
 static MEASURED: Mutex<Vec<(String, Arc<Interaction>, Costs)>> = Mutex::new(Vec::new());

@@ -4,8 +4,8 @@
 use kyoho_core::{CHUNK, Interaction, Partition, Scope};
 
 use super::reduction::ReductionPlan;
-use super::shapes::{Accumulators, SHAPES, Shape};
-use super::tuning::{self, Tuning};
+use crate::gpu::shapes::{Accumulators, END_SINKS, SHAPES, Shape};
+use crate::gpu::tuning::{self, Tuning};
 
 /// The constants of a device for an entry of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,8 +65,6 @@ const BUSY: f64 = 0.85;
 /// How much longer the slowest multiprocessor takes than the mean where all thread blocks begin at
 /// once, so that none can take over from another.
 const UNEVEN: f64 = 1.1;
-/// The number of sinks that a thread block ends at a time.
-pub const END_SINKS: usize = 4;
 /// Seconds that a block takes longer when it is partitioned among several devices, since threads
 /// have to wake.
 const PARTITION: f64 = 1.0e-6;

@@ -5,7 +5,7 @@
 use kyoho_core::{Interaction, Partition, SLICES, rounded_up};
 
 use super::model::{self, Costs, Work, seconds};
-use super::shapes::SHAPES;
+use crate::gpu::shapes::SHAPES;
 
 /// The reduction plan of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use bytemuck::bytes_of;
 
-use kyoho_core::{Interaction, Order, Precision, Result};
+use kyoho_core::{Interaction, Result};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Gpu, HostMemory, Launch, Mapped};
 
 use super::launches::{BlockAddresses, force_arguments};
-use super::outbox::Outbox;
-use super::shapes::SHAPES;
-use super::step::Step;
+use crate::gpu::outbox::Outbox;
+use crate::gpu::shapes::SHAPES;
+use crate::gpu::step::Step;
 
 /// The words of 64 bits at the start of a letter: the bell, the turn in which the kernel ended, and
 /// room that keeps both apart from the rest.
@@ -34,16 +34,6 @@ const CHUNKS_OF_ITEM: usize = 8;
 const STREAK: [u32; 2] = [4, 4096];
 /// The number of letters of a kernel that was worth its launch.
 const WORTHWHILE: u32 = 32;
-
-/// Whether there is a kernel that waits for blocks of an interaction: those that the old calls
-/// compute unless they are told otherwise. One for each would make the library a tenth larger.
-pub fn is_worthwhile(interaction: &Interaction) -> bool {
-    let is_usual = matches!(
-        (interaction.order, interaction.precision),
-        (Order::Second, Precision::Single) | (Order::Fourth, Precision::Mixed)
-    );
-    is_usual && !interaction.is_regular()
-}
 
 /// The kernel, and the memory through which it gets its blocks.
 pub struct WaitingKernel<G: Gpu> {
@@ -62,7 +52,7 @@ pub struct WaitingKernel<G: Gpu> {
     /// What a kernel on the device reads and writes besides its letters.
     running: Option<BlockAddresses<Address<G>>>,
     /// The longest time from one small block to the next that counts as close.
-    pub(super) closeness: Duration,
+    pub(crate) closeness: Duration,
     /// The number of small blocks that have followed one another closely, and the last one's time.
     streak: u32,
     last: Option<Instant>,

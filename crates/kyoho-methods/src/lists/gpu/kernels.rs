@@ -2,14 +2,14 @@
 
 use bytemuck::bytes_of;
 
-use crate::direct::gpu::code;
-use crate::direct::gpu::launches::StoreAddresses;
-use crate::direct::gpu::step::{Columns, ForceColumns, Step};
-use crate::direct::gpu::tuning;
+use crate::gpu::code;
+use crate::gpu::sources::StoreAddresses;
+use crate::gpu::step::{Columns, ForceColumns, Step};
+use crate::gpu::tuning::{self, LIST_THREADS};
 use kyoho_core::{Interaction, Result};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Launch};
 
-use super::plan::{GROUP_THREADS, LIST_THREADS, Plan};
+use super::plan::{GROUP_THREADS, Plan};
 use super::units::UnitChooser;
 
 /// The names of the kernels.

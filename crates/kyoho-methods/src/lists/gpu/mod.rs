@@ -1,9 +1,11 @@
 //! Interaction lists on GPUs.
 //!
-//! [`plan`] divides groups among thread blocks; [`sums`] brings sinks and sources to the device and
+//! [`method`] is what a device calls. [`plan`] divides groups among thread blocks; [`sums`] brings sinks and sources to the device and
 //! results back, in pieces, and launches the [`kernels`].
 
+pub mod groups;
 pub mod kernels;
+pub mod method;
 pub mod plan;
 pub mod sums;
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use kyoho_core::{Error, Result, SinkGroup, memory};
 use kyoho_hal::threads::Threads;
 
-/// The threads of a thread block.
-pub const LIST_THREADS: usize = 32;
+use crate::gpu::tuning::LIST_THREADS;
+
 /// The strands of a tile. The sources of a strand are summed one after another by one thread.
 pub const LIST_STRANDS: usize = 8;
 /// The number of sources whose tiles are added to one another before those of other segments.

@@ -3,16 +3,17 @@
 
 use std::ops::Range;
 
-use crate::arrays::kernels::{PieceResults, columns as columns_on_device};
-use crate::direct::gpu::launches::StoreAddresses;
-use crate::direct::gpu::step::{Column, Columns, ListItem, ListPart, Step};
-use crate::direct::gpu::tuning;
+use crate::gpu::columns::{PieceResults, columns as columns_on_device};
+use crate::gpu::sources::StoreAddresses;
+use crate::gpu::step::{Column, Columns, ListItem, ListPart, Step};
+use crate::gpu::tuning;
 use kyoho_core::memory;
 use kyoho_core::{Block, Bodies, Error, Interaction, InteractionLists, ListedSources, Nearest, Result, Sums};
 use kyoho_hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
 use kyoho_hal::threads::Threads;
 
-use super::kernels::{Kernels, PieceAddresses, Receiver};
+use super::groups::GroupsOnDevice;
+use super::kernels::{Kernels, PieceAddresses};
 use super::plan::{Counts, LIST_COUNTS, LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
 use super::units::UnitsOfGroups;
 
@@ -59,18 +60,6 @@ impl<G: Gpu> Piece<G> {
     }
 }
 
-/// Groups that the device has made.
-pub struct GroupsOnDevice<'a, G: Gpu> {
-    /// Where they are.
-    pub groups: &'a G::Memory,
-    /// What there is of them where long lists are not divided into segments, and where they are.
-    pub counted: &'a [Counts; 2],
-    /// Their units, if they were chosen.
-    pub units: Option<&'a G::Memory>,
-    /// What receives their forces, in place of the results.
-    pub receiver: Option<Receiver<Address<G>>>,
-}
-
 /// The sums of interaction lists of a device.
 pub struct ListSums<G: Gpu> {
     /// The kernels, once they were needed.
@@ -82,9 +71,6 @@ pub struct ListSums<G: Gpu> {
     gives: bool,
     /// The sinks of the assignment.
     assigned: Range<usize>,
-    /// The queue of the copies of results to the host: in another one they would wait for the sums of
-    /// later pieces.
-    fetching: G::Queue,
     /// Whether results are on their way.
     is_fetching: bool,
     /// The end of the work that predicts the sources of the system, for which all queues wait.
@@ -107,7 +93,6 @@ impl<G: Gpu> ListSums<G> {
             count: 0,
             gives: false,
             assigned: 0..0,
-            fetching: gpu.queue()?,
             is_fetching: false,
             predicted: None,
             sinks: memory()?,
@@ -126,11 +111,6 @@ impl<G: Gpu> ListSums<G> {
     /// Whether the sums under way go to arrays of the caller. The results are nowhere else then.
     pub fn gives(&self) -> bool {
         self.gives
-    }
-
-    /// Returns the queue of the copies of results to the host.
-    pub fn fetching(&self) -> &G::Queue {
-        &self.fetching
     }
 
     /// Forgets what is under way, after the queues have ended.
@@ -348,13 +328,13 @@ impl<G: Gpu> ListSums<G> {
     /// those of all, and returns the end of its sinks; `None` if there is no such piece.
     pub fn wait_more(
         &mut self,
-        gpu: &G,
+        on: (&G, &G::Queue),
         interaction: &Interaction,
         into: &mut Sums,
         done: usize,
     ) -> Result<Option<usize>> {
         if !self.is_fetching {
-            self.fetch(gpu, interaction, into)?;
+            self.fetch(on, interaction, into)?;
         }
         let mut pieces = self.pieces[..self.count].iter();
         let Some(piece) = pieces.find(|piece| piece.sinks.start == done && !piece.sinks.is_empty()) else {
@@ -367,10 +347,9 @@ impl<G: Gpu> ListSums<G> {
     }
 
     /// Begins to bring the results of all pieces to their places among the sums, each when it has
-    /// ended.
-    fn fetch(&mut self, gpu: &G, interaction: &Interaction, into: &mut Sums) -> Result<()> {
+    /// ended, in a queue of their own.
+    fn fetch(&mut self, (gpu, queue): (&G, &G::Queue), interaction: &Interaction, into: &mut Sums) -> Result<()> {
         let Interaction { n_outputs, nearest, .. } = *interaction;
-        let queue = &self.fetching;
         self.is_fetching = true;
         for piece in &mut self.pieces[..self.count] {
             if let Some(ended) = &piece.ended {

@@ -2,9 +2,9 @@
 
 use super::kernels::{Kernels, PieceAddresses};
 use super::plan::{Counts, Plan};
-use crate::direct::gpu::launches::StoreAddresses;
-use crate::direct::gpu::step::{ListItem, ListPart};
-use crate::direct::gpu::tuning;
+use crate::gpu::sources::StoreAddresses;
+use crate::gpu::step::{ListItem, ListPart};
+use crate::gpu::tuning;
 use kyoho_core::{Interaction, SinkGroup};
 use kyoho_hal::gpu::{Gpu, Place};
 use kyoho_hal::opencl::hooks;

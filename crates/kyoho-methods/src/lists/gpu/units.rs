@@ -2,8 +2,8 @@
 
 use bytemuck::bytes_of;
 
-use crate::arrays::kernels::bounds;
-use crate::direct::gpu::step::{Columns, UnitBounds};
+use crate::gpu::columns::bounds;
+use crate::gpu::step::{Columns, UnitBounds};
 use kyoho_core::{Interaction, Result};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Launch};
 

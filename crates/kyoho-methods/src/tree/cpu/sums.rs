@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::lanes::{SinkLanes, Summation, in_groups};
+use crate::cpu::lanes::{SinkLanes, Summation, in_groups};
 use crate::tree::criterion::{self, CUT, Criterion, FIRST_CUT, MOST_NEAR};
 use kyoho_core::Level;
 use kyoho_core::{CHUNK, IndexRange, Interaction, Kept, Result, Spare, Sums, memory};

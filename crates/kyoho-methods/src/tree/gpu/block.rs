@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 use crate::CompanionDevices;
-use crate::arrays::kernels::PieceResults;
-use crate::direct::gpu::launches::StoreAddresses;
+use crate::gpu::columns::PieceResults;
+use crate::gpu::sources::StoreAddresses;
 use crate::tree::accuracy::Method;
 use crate::tree::bodies::are_sources;
 use kyoho_core::{

@@ -9,7 +9,7 @@ use super::constants::{
     KEY_THREADS, LANES, LEAF_THREADS, LINK_THREADS, MOST_BOXES, SCAN_THREADS, SORT_THREADS, SORT_TURNS,
     defines_of_order, record, unit_of_order,
 };
-use crate::direct::gpu::code::load_unit;
+use crate::gpu::code::load_unit;
 use crate::tree::cells::Cell;
 use crate::tree::criterion::Criterion;
 use kyoho_core::{Error, Result, TreePhase};

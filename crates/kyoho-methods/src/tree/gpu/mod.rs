@@ -3,7 +3,7 @@
 //!
 //! `builder` sorts the bodies and makes the cells, and sums their moments. Whatever the device, the
 //! cells are those of [`super::cells`]. `forces`, `neighbours` and `stackless` walk through them;
-//! `block` has what a device does for a block, alone or with `companions`, of which each sums one of
+//! `method` is what a device calls, and `block` what it does for a block, alone or with `companions`, of which each sums one of
 //! `shares`; `own` finds the sources that sinks leave out; `clock` measures phases.
 
 pub mod block;
@@ -14,6 +14,7 @@ pub mod constants;
 #[cfg(test)]
 mod expansions;
 pub mod forces;
+pub mod method;
 pub mod neighbours;
 #[cfg(test)]
 mod opencl_tests;

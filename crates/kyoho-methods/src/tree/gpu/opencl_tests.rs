@@ -118,7 +118,7 @@ fn bodies_and_cells_are_those_of_a_cpu() {
     let far_from_origin = scaled(scattered(900, 8), 1e3, [1e9, -1e9, 1e8]);
     cases.push(("bodies far from the origin".into(), far_from_origin.collect()));
     let mut with_gaps = scattered(1200, 9);
-    with_gaps.iter_mut().step_by(3).for_each(|at| *at = [crate::direct::gpu::pack::FAR_AWAY; 3]);
+    with_gaps.iter_mut().step_by(3).for_each(|at| *at = [crate::gpu::pack::FAR_AWAY; 3]);
     cases.push(("bodies with gaps".into(), with_gaps));
     for (name, bodies) in cases {
         built.build((&bodies, &vec![1.0; bodies.len()]), 0.0, None).unwrap();

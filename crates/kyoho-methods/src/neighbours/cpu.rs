@@ -7,7 +7,7 @@ use kyoho_hal::threads::Threads;
 use kyoho_laws::lanes::Element;
 use kyoho_laws::simd::tile::{PredictionTarget, Tile};
 
-use crate::tiles::key;
+use crate::cpu::tiles::key;
 
 /// The search of one slice, and the lists that it found.
 struct Search {

@@ -1,10 +1,12 @@
 //! Neighbour lists, made for thousands of sinks at a time.
 
-use kyoho_core::{Interaction, Result, SinkSlice, memory, sinks};
-use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
+use kyoho_core::{Block, CHUNK, Interaction, Result, SinkSlice, Sources, memory, sinks};
+use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Gpu, HostMemory, Launch, Place};
 
-use super::launches::{Kernels, ListAddresses, StoreAddresses};
-use super::step::Step;
+use bytemuck::bytes_of;
+
+use crate::gpu::sources::{GpuSources, StoreAddresses};
+use crate::gpu::step::Step;
 
 /// The number of sinks that a thread block searches for at a time.
 pub const BATCH: usize = 256;
@@ -12,9 +14,82 @@ pub const BATCH: usize = 256;
 pub const MOST_SINKS: usize = 4096;
 /// The most bytes of lists that are made together, unless those of a batch need more.
 const MOST_BYTES: usize = 32 << 20;
+/// The most thread blocks that search. Each goes through many items.
+const MOST_BLOCKS: usize = 4096;
+
+/// The addresses of neighbour lists that are made.
+#[derive(Debug, Clone, Copy)]
+struct ListAddresses<A> {
+    sinks: A,
+    lengths: A,
+    lists: A,
+    /// Indices that each list has room for.
+    room: i32,
+}
+
+/// The kernels that find neighbours and sort their lists.
+pub struct FinderKernels<G: Gpu> {
+    find: G::Kernel,
+    sort: G::Kernel,
+    /// Whether the lists have the regular neighbours, found among predicted sources.
+    finds_regular_neighbours: bool,
+}
+
+impl<G: Gpu> FinderKernels<G> {
+    /// Returns the names of an interaction's kernels.
+    pub fn names(interaction: &Interaction) -> [&'static str; 2] {
+        [if interaction.is_regular() { "find_regular_neighbours" } else { "find_neighbours" }, "sort_lists"]
+    }
+
+    /// Takes the kernels, in the order of their names.
+    pub fn of(interaction: &Interaction, [find, sort]: [G::Kernel; 2]) -> FinderKernels<G> {
+        FinderKernels { find, sort, finds_regular_neighbours: interaction.is_regular() }
+    }
+
+    /// Finds the neighbours of the step's sinks: counts them, lists as many as there is room for,
+    /// and sorts the lists that are complete and not too long.
+    ///
+    /// # Safety
+    /// Every address is of memory as long as the counts say, which is neither freed nor touched by
+    /// the host until the queue has done the work.
+    unsafe fn neighbours(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        step: &Step,
+        store: &StoreAddresses<Address<G>>,
+        lists: ListAddresses<Address<G>>,
+    ) -> Result<()> {
+        let [length, room] = [Argument::Memory(lists.lengths), Argument::Bytes(bytes_of(&lists.room))];
+        let batches = (step.ni as usize).div_ceil(BATCH);
+        let blocks = (step.chunks as usize).clamp(1, MOST_BLOCKS);
+        let step = &Step { blocks: blocks as i32, ..*step };
+        let arguments = [
+            Argument::Bytes(bytes_of(step)),
+            Argument::Memory(if self.finds_regular_neighbours { store.predicted } else { store.octets }),
+            Argument::Memory(store.indices),
+            Argument::Memory(store.slots),
+            Argument::Memory(lists.sinks),
+            length,
+            Argument::Memory(lists.lists),
+            room,
+        ];
+        let find = &mut self.find;
+        let launch =
+            Launch { kernel: find, blocks: blocks * batches, threads: CHUNK, overlaps: false, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch)? };
+        let arguments = [length, Argument::Memory(lists.lists), room];
+        let sort = &mut self.sort;
+        let blocks = step.ni as usize;
+        let launch = Launch { kernel: sort, blocks, threads: CHUNK, overlaps: false, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+}
 
 /// Memory for the lists of some sinks.
 pub struct NeighbourLists<G: Gpu> {
+    kernels: FinderKernels<G>,
     bytes_of_sink: usize,
     sinks: G::HostMemory,
     /// The sinks where kernels read them.
@@ -29,8 +104,9 @@ pub struct NeighbourLists<G: Gpu> {
 
 impl<G: Gpu> NeighbourLists<G> {
     /// Makes memory without room, which grows with what is found.
-    pub fn new(gpu: &G, interaction: &Interaction) -> Result<NeighbourLists<G>> {
+    pub fn new(gpu: &G, interaction: &Interaction, kernels: FinderKernels<G>) -> Result<NeighbourLists<G>> {
         Ok(NeighbourLists {
+            kernels,
             bytes_of_sink: 8 * sinks::width(interaction),
             sinks: gpu.allocate_host(0, "sinks with neighbours")?,
             copy: gpu.allocate(0, "sinks with neighbours")?,
@@ -47,12 +123,34 @@ impl<G: Gpu> NeighbourLists<G> {
         self.sinks.bytes() + self.found_lengths.bytes() + self.found.bytes()
     }
 
-    /// Appends the indices of the neighbours of each sink to its list. Those that are found are in
-    /// ascending order, unless they are many.
-    pub fn find(
+    /// Appends the indices of the neighbours of some sinks of the last block, of all slices. Those
+    /// that are found are in ascending order, unless they are many.
+    pub fn make(
+        &mut self,
+        on: &mut GpuSources<G>,
+        sources: &Sources,
+        (block, sinks): (&Block, SinkSlice),
+        found: &mut [Vec<i32>],
+    ) -> Result<()> {
+        on.store.make_room_for_predicted(&on.gpu)?;
+        if self.kernels.finds_regular_neighbours {
+            // The lists are of sources as the sums saw them.
+            on.predict_all(sources, block)?;
+        }
+        let step = Step {
+            ni: sinks.len() as i32,
+            chunks: sources.chunks_below(block.nj) as i32,
+            slice_step: 1,
+            skip_own_index: i32::from(block.skip_own_index),
+            is_dense: i32::from(on.store.is_dense()),
+            ..Step::of(block)
+        };
+        self.find((&on.gpu, &on.queues[0]), step, on.store.addresses(), sinks, found)
+    }
+
+    fn find(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
-        kernels: &mut Kernels<G>,
         mut step: Step,
         store: StoreAddresses<Address<G>>,
         sinks: SinkSlice,
@@ -69,7 +167,7 @@ impl<G: Gpu> NeighbourLists<G> {
             self.make_room(gpu, some.len())?;
             // SAFETY: all memory has room for these sinks and for lists as long as is said, and the
             // work is waited for.
-            unsafe { self.begin((gpu, queue), kernels, &step, store, some)? };
+            unsafe { self.begin((gpu, queue), &step, store, some)? };
             gpu.synchronize(queue)?;
             let lengths = &self.found_lengths.as_slice::<u32>()[..some.len()];
             let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
@@ -95,7 +193,6 @@ impl<G: Gpu> NeighbourLists<G> {
     unsafe fn begin(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
-        kernels: &mut Kernels<G>,
         step: &Step,
         store: StoreAddresses<Address<G>>,
         sinks: SinkSlice,
@@ -116,7 +213,7 @@ impl<G: Gpu> NeighbourLists<G> {
         unsafe {
             gpu.copy(queue, from, Place::Device(&self.copy, 0), size_of_val(numbers))?;
             gpu.zero(queue, &self.lengths, count * 4)?;
-            kernels.neighbours((gpu, queue), step, &store, lists)?;
+            self.kernels.neighbours((gpu, queue), step, &store, lists)?;
             gpu.copy(queue, Place::Device(&self.lengths, 0), lengths, count * 4)?;
             gpu.copy(queue, Place::Device(&self.lists, 0), found, count * self.room * 4)
         }

@@ -8,8 +8,8 @@ use kyoho_core::{Interaction, Level, Nearest, Result, SLICES, Sink, Source, padd
 use kyoho_hal::fake::{Fake, Script, Shared};
 
 use super::GpuDevice;
-use super::step::Step;
-use super::waiting::LETTER_HEAD;
+use crate::direct::gpu::waiting::LETTER_HEAD;
+use crate::gpu::step::Step;
 use crate::{CompanionDevices, DeviceOptions};
 
 /// A device on it.

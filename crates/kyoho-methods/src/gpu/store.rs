@@ -8,8 +8,8 @@ use kyoho_hal::room::Room;
 use kyoho_hal::threads::Threads;
 
 use super::chunks::Chunks;
-use super::launches::StoreAddresses;
 use super::pack;
+use super::sources::StoreAddresses;
 
 /// The chunks that are sent in one copy where few have changed, and where many have.
 const AT_ONCE: [usize; 2] = [64, 512];

@@ -180,7 +180,7 @@ fn small_block(device: &mut FakeDevice, interaction: &Arc<Interaction>, sources:
 /// Opens a device on which all small blocks count as close, whatever else the machine does.
 fn open_patient(script: &Shared, interaction: &Arc<Interaction>) -> FakeDevice {
     let mut device = open(script, true, interaction).unwrap();
-    device.kernels.waiting.as_mut().expect("kernels of this GPU can wait").closeness = Duration::MAX;
+    device.direct.kernels.waiting.as_mut().expect("kernels of this GPU can wait").closeness = Duration::MAX;
     script.get().calls.clear();
     device
 }
@@ -330,7 +330,7 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
         script.get().calls.clear();
         start(&mut device, &sources, Records::NONE, &small, &whole(&small)).unwrap();
         let calls = script.get().calls.clone();
-        assert!(calls.iter().take_while(|call| **call == "synchronize").count() >= device.queues.len(), "{calls:?}");
+        assert!(calls.iter().take_while(|call| **call == "synchronize").count() >= device.on.queues.len(), "{calls:?}");
         wait(&mut device, &interaction, &small, &whole(&small)).unwrap();
     }
 }

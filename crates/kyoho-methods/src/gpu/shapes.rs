@@ -2,8 +2,10 @@
 
 use kyoho_core::{Interaction, Precision, SLICES};
 
-use super::model::END_SINKS;
 use super::tuning;
+
+/// The number of sinks that a thread block ends at a time.
+pub const END_SINKS: usize = 4;
 
 /// The number of accumulators of a chunk for few sinks, where the nearest source is kept by
 /// address.

@@ -6,6 +6,19 @@ use kyoho_core::{Interaction, Order, Precision};
 use super::pack::rows;
 use super::shapes::SHAPES;
 
+/// The threads of a thread block that sums interaction lists.
+pub const LIST_THREADS: usize = 32;
+
+/// Whether there is a kernel that waits for blocks of an interaction: those that the old calls
+/// compute unless they are told otherwise. One for each would make the library a tenth larger.
+pub fn has_waiting_kernel(interaction: &Interaction) -> bool {
+    let is_usual = matches!(
+        (interaction.order, interaction.precision),
+        (Order::Second, Precision::Single) | (Order::Fourth, Precision::Mixed)
+    );
+    is_usual && !interaction.is_regular()
+}
+
 /// The tuning of an order and a precision. Arrays have an element for each of [`SHAPES`].
 ///
 /// Reduction plans follow from these numbers, which are those of an NVIDIA H200: a change of

@@ -3,21 +3,21 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::cpu::tiles::Tiles;
 use crate::direct::cpu::DirectSums;
 use crate::lists::cpu::ListSums;
-use crate::tiles::Tiles;
-use crate::{Device, DeviceOptions, tree};
+use crate::{Device, DeviceOptions, neighbours, tree};
 use kyoho_core::{
-    Assignment, Block, Chunk, PartialSums, Result, Sources, Spare, Sums, TreeProfile, Units, Updates, memory,
+    Assignment, Block, Chunk, Order, PartialSums, Precision, Result, Sources, Spare, Sums, TreeProfile, Units, Updates,
+    memory,
 };
-use kyoho_hal::DeviceDescription;
 use kyoho_hal::threads::Threads;
+use kyoho_hal::{Backend, DeviceDescription};
+use kyoho_laws::catalogue::{self, unsupported};
 use kyoho_laws::lanes::MAX_LANES;
 use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::kernel::{self, Finder, Kernel};
 use kyoho_laws::simd::tile::{Group, PredictionTarget, Tile};
-
-use super::neighbours;
 
 /// Below this many pairs, waking other threads costs more than it gains.
 const ALONE: usize = 1 << 15;
@@ -25,6 +25,36 @@ const ALONE: usize = 1 << 15;
 const TREE_CROSSOVER: u64 = 1 << 24;
 /// The number of rows of a tile of positions: masses and coordinates.
 const FINDER_ROWS: usize = 4;
+
+/// Opens the CPU.
+pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
+    let interaction = options.interaction.clone();
+    if let Some(kernel) = kernel::kernel_32(options.level, &interaction) {
+        // A group of sinks is many times as large as the separation of its closest pairs, so that one
+        // limb of the distance from its middle does not do for them.
+        let has_one_limb = interaction.order == Order::Second && interaction.precision == Precision::Single;
+        let of_trees = if has_one_limb {
+            let mixed = catalogue::interaction(Order::Second, Precision::Mixed);
+            mixed.and_then(|mixed| kernel::kernel_32(options.level, &mixed))
+        } else {
+            None
+        };
+        return device(kernel, of_trees, options);
+    }
+    if let Some(kernel) = kernel::kernel_64(options.level, &interaction) {
+        return device(kernel, None, options);
+    }
+    Err(unsupported(Backend::Cpu.name(), (interaction.order, interaction.precision, interaction.scope)))
+}
+
+fn device<E: Number>(
+    kernel: Box<dyn kernel::Kernel<E>>,
+    of_trees: Option<Box<dyn kernel::Kernel<E>>>,
+    options: DeviceOptions,
+) -> Result<Box<dyn Device>> {
+    let threads = Arc::new(Threads::new(options.threads));
+    Ok(kyoho_hal::boxed(CpuDevice::new(kernel, of_trees, threads, options), "a device")?)
+}
 
 /// The CPU as a device of the engine.
 pub struct CpuDevice<E> {
@@ -166,7 +196,7 @@ impl<E: Number> Device for CpuDevice<E> {
             let find = |sink: usize, tile: &Tile<E>, list: &mut Vec<i32>| {
                 kernel.find(tile, &groups[sink / MAX_LANES], sink % MAX_LANES, block.skip_own_index, list);
             };
-            return neighbours::make((sources, block), members, threads, kernel.rows(), predict, find, found);
+            return neighbours::cpu::make((sources, block), members, threads, kernel.rows(), predict, find, found);
         }
         let (finder, n_coefficients) = (&*self.finder, self.options.interaction.n_coefficients);
         let all = memory::collected(members.iter(), "sinks with neighbours")?;
@@ -176,7 +206,7 @@ impl<E: Number> Device for CpuDevice<E> {
         let find = |sink: usize, tile: &Tile<f64>, list: &mut Vec<i32>| {
             finder.find(tile, &all[sink], block.skip_own_index, list);
         };
-        neighbours::make((sources, block), members, threads, FINDER_ROWS, predict, find, found)
+        neighbours::cpu::make((sources, block), members, threads, FINDER_ROWS, predict, find, found)
     }
 
     fn profile_trees(&mut self, _wanted: bool) -> TreeProfile {
