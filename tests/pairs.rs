@@ -10,7 +10,7 @@ use kyoho_language::number::{Number, compute};
 use kyoho_language::syntax::Side;
 use kyoho_language::{Costs, Options, compile, explain};
 use kyoho_laws::double_double::{Double, DoubleDouble};
-use kyoho_methods::pairs::{Packed, PairKernel, PairMachine};
+use kyoho_pairs::{Packed, PairKernel, PairMachine};
 use proptest::prelude::*;
 
 const DD: Options = Options { in_double_double: true, plain: false };

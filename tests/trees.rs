@@ -8,10 +8,10 @@ use kyoho_hal::threads::Threads;
 use kyoho_laws::catalogue::interaction;
 use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::kernel::{Kernel, kernel_32, kernel_64};
-use kyoho_methods::tree::LEAF;
-use kyoho_methods::tree::accuracy::Effort;
-use kyoho_methods::tree::cpu::{Counts, Octree, Points, Settings, TreeSums};
-use kyoho_methods::tree::criterion::Criterion;
+use kyoho_trees::LEAF;
+use kyoho_trees::accuracy::Effort;
+use kyoho_trees::cpu::{Counts, Octree, Points, Settings, TreeSums};
+use kyoho_trees::criterion::Criterion;
 use rayon::prelude::*;
 
 #[path = "trees/models.rs"]

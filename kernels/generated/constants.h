@@ -1,4 +1,4 @@
-// Made from crates/kyoho-methods/src/direct/gpu/constants.rs, which says what each number is.
+// Made from crates/kyoho-devices/src/generated.rs, which says what each number is.
 
 #define CHUNK 256
 #define OCTET 8

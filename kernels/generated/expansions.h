@@ -1,4 +1,4 @@
-// Made from crates/kyoho-methods/src/tree/gpu/expansions.rs.
+// Made from crates/kyoho-trees/src/gpu/expansions.rs.
 
 #if ORDER == 2
 #define COMPONENTS 10

@@ -1,4 +1,4 @@
-// Made from crates/kyoho-methods/src/tree/gpu/constants.rs, which says what each number is.
+// Made from crates/kyoho-trees/src/gpu/constants.rs, which says what each number is.
 
 #define LEVELS 42
 #define LEVELS_OF_WORD 21

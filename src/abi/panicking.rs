@@ -80,7 +80,7 @@ impl Machine for Told {
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         self.open.fetch_add(1, Relaxed);
-        Ok(Box::new(Panicking { told: self.clone(), cpu: kyoho_methods::open(backend, number, options)? }))
+        Ok(Box::new(Panicking { told: self.clone(), cpu: kyoho_devices::open(backend, number, options)? }))
     }
 }
 

@@ -13,7 +13,7 @@ use kyoho_core::{Error, Order, Precision, Result, Scope, TreeAccuracy};
 use kyoho_engine::Setup;
 use kyoho_hal::{Backend, environment};
 use kyoho_laws::catalogue;
-use kyoho_methods::pairs::PairMachine;
+use kyoho_pairs::PairMachine;
 
 pub use devices::{DeviceChoice, Selection, Wanted};
 pub use launcher::{LocalRank, rank};

@@ -5,9 +5,9 @@ use crate::machine::Machine;
 use kyoho::config::{Selection, Settings};
 use kyoho_core::Level;
 use kyoho_core::{Error, Precision};
+use kyoho_direct::gpu::model::CROSSOVER;
 use kyoho_hal::Backend;
 use kyoho_laws::catalogue::CATALOGUE;
-use kyoho_methods::direct::gpu::model::CROSSOVER;
 
 /// The options of `kyoho info`.
 #[derive(Debug, clap::Args)]

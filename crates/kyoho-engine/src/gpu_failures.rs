@@ -10,12 +10,13 @@ use kyoho_core::sinks::FromFn;
 use kyoho_core::{
     Error, MAX_COEFFICIENTS, Order, Partition, Precision, Result, ResultCode, Scope, Sink, Source, TreeAccuracy, padded,
 };
+use kyoho_devices::ThisMachine;
+use kyoho_devices::fake::{open, output, script, sinks, source};
 use kyoho_hal::Backend;
 use kyoho_hal::fake::Shared;
 use kyoho_laws::catalogue::interaction;
 use kyoho_methods::device_arrays::Motion;
-use kyoho_methods::devices::fake::{open, output, script, sinks, source};
-use kyoho_methods::{Device, DeviceOptions, Machine, ThisMachine};
+use kyoho_methods::{Device, DeviceOptions, Machine};
 
 /// A machine with one GPU, which is a fake, and the CPU of this one. If the fake works late, its
 /// kernels reach no memory of the host, and one thread begins blocks.
@@ -35,7 +36,7 @@ impl Machine for FakeMachine {
                 let is_late = self.0.get().is_late;
                 Ok(Box::new(open(&self.0, !is_late, &options.interaction)?))
             }
-            other => kyoho_methods::open(other, number, options),
+            other => kyoho_devices::open(other, number, options),
         }
     }
 

@@ -32,13 +32,14 @@ use kyoho_core::{
     NeighbourCriterion, NeighbourTable, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source,
     Sums, TreeAccuracy, TreeBlock,
 };
+use kyoho_devices::ThisMachine;
 use kyoho_hal::threads::Threads;
 use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_laws::catalogue;
 use kyoho_laws::double_double::DoubleDouble;
 use kyoho_laws::simd::predict;
+use kyoho_methods::Machine;
 use kyoho_methods::gpu::shapes::ForcedShape;
-use kyoho_methods::{Machine, ThisMachine};
 
 use checks::{check_sinks, is_good_source};
 use devices::{CopyPart, Devices, NotStarted};

@@ -1,9 +1,9 @@
 //! The sources within a radius of sinks, found by a tree.
 
 use kyoho_core::{NeighbourTable, Neighbourhoods, Result, Sink, Spare, memory};
-use kyoho_methods::tree::bodies::Bodies;
-use kyoho_methods::tree::cpu::NeighbourTree;
-use kyoho_methods::tree::neighbours::{WHAT, table};
+use kyoho_trees::bodies::Bodies;
+use kyoho_trees::cpu::NeighbourTree;
+use kyoho_trees::neighbours::{WHAT, table};
 
 use super::System;
 use super::checks::check_sink;

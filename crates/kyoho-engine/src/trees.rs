@@ -5,7 +5,7 @@ use kyoho_core::{
     Error, Order, Precision, Result, Sink, Source, Spare, TreeAccuracy, TreeBlock, TreeProfile, memory, padded,
 };
 use kyoho_hal::Backend;
-use kyoho_methods::tree::bodies::Bodies;
+use kyoho_trees::bodies::Bodies;
 
 use super::{Setup, System};
 

@@ -1,20 +1,14 @@
 //! Methods, which organise sums over pairs, and the interface of the devices that make the sums.
 //!
-//! A method has a folder: [`direct`] sums all pairs, [`lists`] those of groups, [`tree`] those near and
-//! expansions of those far, [`neighbours`] finds the sources within radii, [`pairs`] runs what users
-//! wrote. No method knows another one. They stand on what [`gpu`] and [`cpu`] share among methods, and
-//! [`devices`] puts them together; on a GPU each is a [`gpu::method::GpuMethod`].
+//! A method is a crate: `kyoho-direct` sums all pairs, `kyoho-lists` those of groups, `kyoho-trees`
+//! those near and expansions of those far, `kyoho-neighbours` finds the sources within radii,
+//! `kyoho-pairs` runs what users wrote. No method knows another one. They stand on what [`gpu`] and
+//! [`cpu`] share among them; on a GPU each that sums forces is a [`gpu::method::GpuMethod`].
+//! `kyoho-devices` puts them together.
 
-pub mod arrays;
-mod cpu;
+pub mod cpu;
 pub mod device_arrays;
-pub mod devices;
-pub mod direct;
 pub mod gpu;
-pub mod lists;
-pub mod neighbours;
-pub mod pairs;
-pub mod tree;
 
 use std::sync::Arc;
 
@@ -27,8 +21,6 @@ use kyoho_core::{
     TreeProfile, Updates,
 };
 use kyoho_hal::{Backend, DeviceDescription};
-
-pub use devices::{ThisMachine, open};
 
 /// The options with which a device is opened.
 #[derive(Debug, Clone)]

@@ -14,8 +14,9 @@ use crate::reference::{
 };
 use crate::target::Target;
 use kyoho_core::{MAX_DERIVATIVES, NeighbourCriterion, Order, Result, Scope, Sink, Source};
+use kyoho_devices::ThisMachine;
 use kyoho_engine::System;
-use kyoho_methods::{Machine, ThisMachine};
+use kyoho_methods::Machine;
 
 /// A slow model of the promises of the interface: sources at addresses, a time, and the last block.
 #[derive(Debug)]

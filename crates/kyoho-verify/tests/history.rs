@@ -19,9 +19,10 @@ use kyoho_core::Level;
 use kyoho_core::{
     Forces, MAX_COEFFICIENTS, NeighbourCriterion, Order, Partition, Precision, Result, Sink, Source, TreeAccuracy,
 };
+use kyoho_devices::ThisMachine;
 use kyoho_hal::Backend;
 use kyoho_laws::double_double::{Double, DoubleDouble};
-use kyoho_methods::{Machine, ThisMachine};
+use kyoho_methods::Machine;
 use kyoho_verify::models::{Random, sink_at};
 use kyoho_verify::{PlainBatch, PlainLists, Selection, Target, targets};
 

@@ -9,9 +9,10 @@ use proptest::prelude::*;
 use kyoho::{Setup, System};
 use kyoho_core::Level;
 use kyoho_core::{Forces, Interaction, Partition, Precision, Result, ResultCode, Sink, Source};
+use kyoho_devices::ThisMachine;
 use kyoho_hal::Backend;
 use kyoho_laws::catalogue::CATALOGUE;
-use kyoho_methods::{Machine, ThisMachine};
+use kyoho_methods::Machine;
 use kyoho_verify::models::{Random, grid};
 use kyoho_verify::{Findings, PlainBatch, PlainLists, Selection, Target, Twin, targets};
 

@@ -4,7 +4,7 @@ use crate::abi::arrays;
 use kyoho_core::{DeviceBodies, DeviceGroups, DevicePlace, DeviceSources, Error, MAX_COEFFICIENTS, Result, ResultCode};
 use kyoho_engine::System;
 use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
-use kyoho_methods::pairs::{ListedPairs, PairLists};
+use kyoho_pairs::{ListedPairs, PairLists};
 
 use super::block::{ForceRows, SinkRows, criterion};
 use super::call_on;

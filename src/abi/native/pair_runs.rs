@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Builder, JoinHandle};
 
 use kyoho_core::{Error, Result};
-use kyoho_methods::pairs::PairKernel;
+use kyoho_pairs::PairKernel;
 
 /// A pair interaction, which a thread has while it runs.
 pub struct Runner {

@@ -14,7 +14,7 @@ use kyoho_language::number::Number;
 use kyoho_language::syntax::{Parameter, ResultField};
 use kyoho_language::types::{Scalar, Type};
 use kyoho_language::{Options, PairProgram, gravity};
-use kyoho_methods::pairs::{DeviceRows, MAX_BODIES, PairKernel, PairLists, Rows};
+use kyoho_pairs::{DeviceRows, MAX_BODIES, PairKernel, PairLists, Rows};
 
 use super::pair_runs::Runner;
 use super::structures::{self, bad_field, kyoho_cuda, kyoho_lists, kyoho_pair_options, kyoho_pair_variable};

@@ -12,9 +12,9 @@ use crate::figures::{Common, Figures, is_on_cpu, numbers, on_one, powers, settin
 use crate::progress;
 use kyoho::Setup;
 use kyoho_core::{Order, Precision, chunks_below};
+use kyoho_direct::gpu::reduction;
 use kyoho_hal::Backend;
 use kyoho_laws::catalogue;
-use kyoho_methods::direct::gpu::reduction;
 use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES, Shape};
 
 /// The options of `kyoho figures miki`.

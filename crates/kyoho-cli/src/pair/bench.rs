@@ -7,7 +7,7 @@ use kyoho_language::list::Stage;
 use kyoho_language::number::Number;
 use kyoho_language::syntax::Side;
 use kyoho_language::types::Scalar;
-use kyoho_methods::pairs::{PairKernel, Rows};
+use kyoho_pairs::{PairKernel, Rows};
 
 use super::{Text, set_parameters};
 use crate::count::count;

@@ -11,7 +11,7 @@ use kyoho_language::syntax::{Field, Side};
 use kyoho_language::types::Scalar;
 use kyoho_language::{Options, PairProgram, gravity};
 use kyoho_laws::double_double::DoubleDouble;
-use kyoho_methods::pairs::{Packed, PairKernel, PairMachine, Rows};
+use kyoho_pairs::{Packed, PairKernel, PairMachine, Rows};
 
 use crate::count::count;
 use crate::failure::{Failure, Result};

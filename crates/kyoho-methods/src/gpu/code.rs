@@ -17,6 +17,12 @@ const SOURCE_OF_LISTS: &str = include_str!(concat!(env!("OUT_DIR"), "/lists.cl")
 /// The source of the kernels of arrays of callers, for OpenCL.
 const SOURCE_OF_ARRAYS: &str = include_str!(concat!(env!("OUT_DIR"), "/arrays.cl"));
 
+/// The source of the kernels of trees, for OpenCL.
+pub const SOURCE_OF_TREES: &str = include_str!(concat!(env!("OUT_DIR"), "/tree.cl"));
+
+/// The source of the kernels of expansions of an order, for OpenCL.
+pub const SOURCE_OF_EXPANSIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/expansions.cl"));
+
 /// Loads the kernels of these names for an interaction.
 pub fn load<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Result<Vec<G::Kernel>> {
     let defines = defines(interaction);

@@ -7,9 +7,9 @@ use super::prediction::moving;
 use crate::models::{grid, plummer, sinks_of};
 use crate::{Check, Needs, Target, Twin};
 use kyoho_core::{Forces, Interaction, Order, Partition, Precision, Result, Sink, Source, chunks_below};
+use kyoho_direct::gpu::reduction::plan;
 use kyoho_engine::{Setup, System};
 use kyoho_hal::{Backend, DeviceKind};
-use kyoho_methods::direct::gpu::reduction::plan;
 use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES, Shape};
 
 /// Returns every bit of some forces.

@@ -12,7 +12,7 @@ use kyoho_language::syntax::{Reduction, Side};
 use kyoho_language::types::Scalar;
 use kyoho_language::{Options, compile, extreme, gravity};
 use kyoho_laws::double_double::DoubleDouble;
-use kyoho_methods::pairs::{ListedPairs, Packed, PairKernel, PairLists, PairMachine, Rows};
+use kyoho_pairs::{ListedPairs, Packed, PairKernel, PairLists, PairMachine, Rows};
 
 /// A field or a parameter with its numbers, of so many a row.
 struct Data {

@@ -168,7 +168,7 @@ impl Machine for Fakes {
 
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         let copy = Sources::new(options.interaction.n_coefficients);
-        let cpu = kyoho_methods::open(Backend::Cpu, 0, options.clone())?;
+        let cpu = kyoho_devices::open(Backend::Cpu, 0, options.clone())?;
         if backend != Backend::Cpu {
             self.notes().call(At::Open, backend, number)?;
         }
@@ -312,7 +312,7 @@ impl Gpu {
         (self.work, self.left, self.handed_in) = (None, 0, 0);
         self.copy = Sources::new(self.copy.n_coefficients());
         // Predictions of the old copy must not be used for the new one.
-        self.cpu = kyoho_methods::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
+        self.cpu = kyoho_devices::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
         self.stamps.clear();
     }
 

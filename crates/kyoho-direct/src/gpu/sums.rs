@@ -1,0 +1,538 @@
+//! The method of all pairs: a block in as few launches as it needs.
+
+use std::ops::Range;
+
+use kyoho_core::sinks::width;
+use kyoho_core::{
+    Assignment, Block, CHUNK, Interaction, Nearest, PartialSums, Partition, Records, Result, SLICES, Updates,
+    chunks_below, memory,
+};
+use kyoho_hal::gpu::{Address, DeviceMemory, Gpu};
+
+use kyoho_methods::gpu::columns::PieceResults;
+use kyoho_methods::gpu::method::GpuMethod;
+use kyoho_methods::gpu::outbox::Outbox;
+use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES};
+use kyoho_methods::gpu::sources::{COPIED, GpuSources, QUEUES};
+use kyoho_methods::gpu::step::{PredictionTarget, Step};
+use kyoho_methods::{DeviceOptions, FIRST_PART};
+
+use super::calibration::costs;
+use super::launches::{BlockAddresses, Kernels};
+use super::model::{self, Costs, Work};
+use super::reduction::{self, ReductionPlan};
+use super::waiting::WaitingKernel;
+
+/// The most records that the force kernel puts in their places itself.
+const RECORDS_OF_FORCE: usize = 64;
+/// The most bytes that the partial sums of a piece may take.
+const PARTIAL_SUMS_BYTES: usize = 128 << 20;
+/// The least and the most sinks of a piece. Large blocks are computed in pieces, so that the host
+/// hands over the sums of one while the device sums others.
+const PIECE: [usize; 2] = [FIRST_PART, 2 * FIRST_PART];
+/// The pairs of a piece, as far as the number of its sinks allows: enough that the device takes
+/// longer than the host, which begins a piece in some 10 us.
+const PAIRS_OF_PIECE: usize = 1 << 26;
+/// The last pieces of a block have fewer sinks, down to one of so many parts of a piece.
+const PARTS_OF_PIECE: usize = 4;
+/// Rows of partial sums are a multiple of this many sinks apart.
+pub const STRIDE: usize = 16;
+/// The number of choices that are remembered.
+const CHOICES: usize = 64;
+
+/// The sinks of the assignment that are computed together.
+#[derive(Clone)]
+struct Piece {
+    sinks: Range<usize>,
+    stride: usize,
+    sequence: u32,
+    /// The bytes of its results in the outbox.
+    results: Range<usize>,
+}
+
+/// Memory for the partial sums of pieces on one queue, and the counter of thread blocks that have
+/// ended.
+struct PartialSumsMemory<G: Gpu> {
+    sums: G::Memory,
+    distances: G::Memory,
+    accumulators: G::Memory,
+    ticket: G::Memory,
+}
+
+/// A block of which some pieces may still have to be begun.
+struct Begun<G: Gpu> {
+    /// What is the same for all pieces.
+    step: Step,
+    /// The place of the launch shape.
+    shape: usize,
+    /// Where sinks that are on the device lie, and where their results go.
+    on_device: Option<[Address<G>; 2]>,
+    /// The number of pieces that were begun.
+    pieces: usize,
+    /// The end of the work that brings the sources and the first sinks, for which pieces in other
+    /// queues wait.
+    fetched: Option<G::Event>,
+    /// The ends of the last pieces, before which their partial sums are still needed.
+    ended: [Option<G::Event>; QUEUES],
+}
+
+/// The key of a choice of plan and shape: rounded sinks of the block and of the assignment, sets of
+/// slices, chunks, and whether the sources are predicted.
+type Choice = (usize, usize, usize, usize, bool);
+
+/// The sums over all pairs of one order and precision.
+pub struct DirectSums<G: Gpu> {
+    /// The kernels.
+    pub kernels: Kernels<G>,
+    costs: Costs,
+    partial_sums: Vec<PartialSumsMemory<G>>,
+    outbox: Outbox<G>,
+    /// Whether the results of the last block stay on the device until they are asked for.
+    keeps_results: bool,
+    /// Whether a block is under way that went to the kernel that waits for blocks.
+    is_by_letter: bool,
+    pieces: Vec<Piece>,
+    begun: Option<Begun<G>>,
+    /// The assignment of the device in the block under way.
+    assignment: Assignment,
+    sequence: u32,
+    /// The choices for blocks like the last ones.
+    choices: Vec<(Choice, ReductionPlan, usize)>,
+}
+
+/// Returns the queue in which a piece ends: that of its sums, if it is alone, or that of all ends.
+fn queue_of_end<'a, Q>(of_sums: &'a Q, ending: &'a Q, is_alone: bool) -> &'a Q {
+    if is_alone { of_sums } else { ending }
+}
+
+impl<G: Gpu> DirectSums<G> {
+    /// Makes sums with these kernels, after the constants of the device were measured.
+    pub fn new(gpu: &G, queue: &G::Queue, options: &DeviceOptions, mut kernels: Kernels<G>) -> Result<DirectSums<G>> {
+        let partial_sums = || -> Result<PartialSumsMemory<G>> {
+            let memory = |bytes, what| gpu.allocate(bytes, what);
+            let ticket = memory(4, "tickets")?;
+            // SAFETY: the memory is that long, and nobody else has it.
+            unsafe { gpu.zero(queue, &ticket, 4)? };
+            Ok(PartialSumsMemory {
+                sums: memory(0, "partial sums")?,
+                distances: memory(0, "partial sums")?,
+                accumulators: memory(0, "partial sums")?,
+                ticket,
+            })
+        };
+        let partial_sums = (0..QUEUES).map(|_| partial_sums()).collect::<Result<Vec<_>>>()?;
+        gpu.synchronize(queue)?;
+        let costs = costs(gpu, &mut kernels, &options.interaction);
+        let mut outbox = Outbox::new(gpu)?;
+        outbox.make_room(gpu, 1, 1)?;
+        Ok(DirectSums {
+            kernels,
+            costs,
+            partial_sums,
+            outbox,
+            keeps_results: false,
+            is_by_letter: false,
+            pieces: Vec::new(),
+            begun: None,
+            assignment: Assignment::whole(0),
+            sequence: 0,
+            choices: Vec::new(),
+        })
+    }
+
+    /// Returns the reduction plan of a block, and the shape that computes an assignment of it.
+    fn choose(
+        &mut self,
+        options: &DeviceOptions,
+        ni: usize,
+        assignment: &Assignment,
+        chunks: usize,
+        predicted: bool,
+    ) -> (ReductionPlan, usize) {
+        let own = assignment.sinks.len().max(1);
+        let choice = (reduction::rounded(ni), reduction::rounded(own), assignment.sets, chunks, predicted);
+        if let Some((_, plan, shape)) = self.choices.iter().find(|known| known.0 == choice) {
+            return (*plan, *shape);
+        }
+        let plan = plan(options, ni, chunks);
+        let shape = self.shape(options, plan, choice.1, chunks, assignment.sets, predicted).1;
+        if self.choices.len() == CHOICES {
+            self.choices.remove(0);
+        }
+        self.choices.push((choice, plan, shape));
+        (plan, shape)
+    }
+
+    /// Returns the seconds by the model, and the shape, for some sinks and one of this many sets of
+    /// slices.
+    fn shape(
+        &self,
+        options: &DeviceOptions,
+        plan: ReductionPlan,
+        ni: usize,
+        chunks: usize,
+        sets: usize,
+        predicted: bool,
+    ) -> (f64, usize) {
+        let interaction = &options.interaction;
+        let work = Work { interaction, plan, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
+        reduction::shape(&self.costs, work, options.shape.map(|shape| shape.place))
+    }
+
+    /// Divides the sinks of the assignment into pieces, whose partial sums fit in the memory for
+    /// them. Without chunks of sources there are none.
+    fn divide_into_pieces(&mut self, interaction: &Interaction, chunks: usize, segments: usize) -> Result<()> {
+        let ni = if chunks == 0 { 0 } else { self.assignment.sinks.len() };
+        let bytes = segments * self.assignment.slices().len() * (8 * interaction.n_outputs + 12);
+        let piece = (PAIRS_OF_PIECE / (CHUNK * chunks.max(1)) / 64 * 64).clamp(PIECE[0], PIECE[1]);
+        let most = (PARTIAL_SUMS_BYTES / bytes.max(1) / 64 * 64).clamp(64, piece);
+        let length = if ni <= most + most / 2 && most == piece { ni } else { most };
+        let Interaction { n_outputs, nearest, .. } = *interaction;
+        self.pieces.clear();
+        let (mut first, mut start) = (0, 0);
+        while first < ni {
+            let left = ni - first;
+            // What the host does with the first piece and with the last ones nothing hides, so they
+            // are smaller.
+            let length = if first == 0 && length < ni { length.min(PIECE[0]) } else { length };
+            let halves = first > 0 && left <= length && left > piece / PARTS_OF_PIECE;
+            let length = if halves { (left / 2).next_multiple_of(64) } else { length };
+            let sinks = first..ni.min(first + length);
+            let stride = sinks.len().next_multiple_of(STRIDE);
+            let results = start..start + stride * (8 * n_outputs + if nearest { size_of::<Nearest>() } else { 0 });
+            start = results.end;
+            self.sequence = self.sequence.wrapping_add(1).max(1);
+            let piece = Piece { sinks, stride, sequence: self.sequence, results };
+            memory::push(&mut self.pieces, piece, "the table of pieces")?;
+            first += length;
+        }
+        Ok(())
+    }
+
+    fn room_for_partial_sums(&mut self, on: &GpuSources<G>, segments: usize) -> Result<()> {
+        let stride = self.pieces.iter().map(|piece| piece.stride).max().unwrap_or(0);
+        let rows = segments * self.assignment.slices().len() * stride;
+        let n_outputs = on.options.interaction.n_outputs;
+        let queues = self.pieces.len().min(QUEUES);
+        for memory in &mut self.partial_sums[..queues] {
+            if memory.accumulators.bytes() < rows * 4 {
+                let rows = rows + rows / 4;
+                memory.sums = on.gpu.allocate(rows * n_outputs * 8, "partial sums")?;
+                memory.distances = on.gpu.allocate(rows * 8, "partial sums")?;
+                memory.accumulators = on.gpu.allocate(rows * 4, "partial sums")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts all work of a block in the queues of the device; if its sinks come in parts, that of its
+    /// records alone.
+    fn enqueue(&mut self, on: &mut GpuSources<G>, updates: &Updates, block: &Block) -> Result<()> {
+        let Updates { sources, missed, fresh, .. } = *updates;
+        let (assignment, interaction) = (self.assignment.clone(), on.options.interaction.clone());
+        let chunks = sources.chunks_below(block.nj);
+        on.update_before(updates)?;
+        let is_predicted = on.is_predicted(&PredictionTarget::of(block), &assignment);
+        let ni = block.sinks.len().max(1);
+        let (plan, number) = self.choose(&on.options, ni, &assignment, chunks.max(1), is_predicted);
+        self.divide_into_pieces(&interaction, chunks, plan.segments)?;
+        let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
+        self.outbox.make_room(&on.gpu, bytes_of_results, self.pieces.len())?;
+        self.room_for_partial_sums(on, plan.segments)?;
+        let lines = missed.lines().len() + fresh.lines().len();
+        let on_device = match block.sinks_on_device {
+            true => Some([on.taken.address(), on.kept(bytes_of_results)?.address()]),
+            false => None,
+        };
+        if on_device.is_none() {
+            on.register_used(block.sinks.memory(), size_of_val(block.sinks.all().numbers()));
+        }
+        on.inbox.make_room(&on.gpu, if on_device.is_some() { 0 } else { assignment.sinks.len() }, lines)?;
+        let step = Step {
+            chunks: chunks as i32,
+            first_slice: assignment.set as i32,
+            slice_step: assignment.sets as i32,
+            slices: assignment.slices().len() as i32,
+            segments: plan.segments as i32,
+            skip_own_index: i32::from(block.skip_own_index),
+            is_dense: i32::from(on.store.is_dense()),
+            is_predicted: i32::from(is_predicted),
+            accumulators: plan.accumulators as i32,
+            ..Step::of(block)
+        };
+        on.store.make_room_for_predicted(&on.gpu)?;
+        // Fresh records come with the first sinks, if there are some already.
+        let waits = self.pieces.is_empty() || block.in_parts;
+        let (at_once, later) = if waits { ([missed, fresh], Records::NONE) } else { ([missed, Records::NONE], fresh) };
+        on.bring_records(at_once)?;
+        let (fetched, ended) = (None, Default::default());
+        self.begun = Some(Begun { step, shape: number, on_device, pieces: 0, fetched, ended });
+        if block.in_parts { Ok(()) } else { self.sum_pieces(on, block, later, assignment.sinks.len()) }
+    }
+
+    /// Begins the pieces that have none but the first `sinks` sinks of the assignment, after those
+    /// that were begun, and brings records with the first one.
+    fn sum_pieces(&mut self, on: &mut GpuSources<G>, block: &Block, fresh: Records, sinks: usize) -> Result<()> {
+        let Some(mut begun) = self.begun.take() else { return Ok(()) };
+        while self.pieces.get(begun.pieces).is_some_and(|piece| piece.sinks.end <= sinks) {
+            self.sum_piece(on, &mut begun, block, fresh)?;
+            begun.pieces += 1;
+        }
+        self.begun = Some(begun);
+        Ok(())
+    }
+
+    /// Begins the next piece of a block.
+    fn sum_piece(&mut self, on: &mut GpuSources<G>, begun: &mut Begun<G>, block: &Block, fresh: Records) -> Result<()> {
+        let interaction = &on.options.interaction.clone();
+        let shape = SHAPES[begun.shape];
+        let (number, on_device) = (begun.pieces, begun.on_device);
+        let (is_first, place, is_alone) = (number == 0, number % QUEUES, self.pieces.len() == 1);
+        let store = on.store.addresses();
+        let is_predicted = begun.step.is_predicted != 0;
+        let piece = self.pieces[number].clone();
+        let sinks = block.sinks.range(self.assignment.sinks.clone()).range(piece.sinks.clone());
+        let numbers: &[u8] = if on_device.is_some() { &[] } else { bytemuck::cast_slice(sinks.numbers()) };
+        let at = on.inbox.place(numbers.len());
+        let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && is_alone;
+        let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
+        let is_one_copy = is_first && by_force && is_small && on_device.is_none();
+        let in_place = on.registered(numbers).filter(|_| !is_small);
+        let sinks_from = match on_device {
+            Some(_) => piece.sinks.start * width(interaction),
+            None => at.start / size_of::<f64>(),
+        };
+        let mut step = Step {
+            ni: piece.sinks.len() as i32,
+            stride: piece.stride as i32,
+            sequence: piece.sequence,
+            blocks: piece.sinks.len().div_ceil(shape.block_sinks(interaction)) as i32,
+            records: if is_one_copy { fresh.len() as i32 } else { 0 },
+            sinks_from: sinks_from as i32,
+            results_from: (piece.results.start / 8) as i32,
+            ..begun.step
+        };
+        self.is_by_letter = match &mut self.kernels.waiting {
+            Some(waiting) if is_one_copy && shape.ends && !self.keeps_results => {
+                waiting.takes(&step, numbers.len() + size_of_val(fresh.lines()))
+            }
+            _ => false,
+        };
+        if !self.is_by_letter {
+            self.make_way();
+            if in_place.is_none() {
+                on.inbox.put(&at, numbers);
+            }
+        }
+        let [results, flag] = self.outbox.addresses(number);
+        let [sinks, results] = on_device.unwrap_or([on.inbox.address(), results]);
+        let partial_sums = &self.partial_sums[place];
+        let memory = BlockAddresses {
+            store,
+            sinks,
+            partial_sums: [&partial_sums.sums, &partial_sums.distances, &partial_sums.accumulators]
+                .map(DeviceMemory::address),
+            ticket: partial_sums.ticket.address(),
+            results,
+            flag,
+        };
+        if let Some(waiting) = self.kernels.waiting.as_mut().filter(|_| self.is_by_letter) {
+            let parts = [numbers, bytemuck::cast_slice(fresh.lines())];
+            // SAFETY: as below.
+            return unsafe { waiting.send((&on.gpu, &on.queues[place]), &step, parts, memory) };
+        }
+        let mut overlaps = false;
+        // SAFETY: the store, the inbox, the partial sums and the results have room for what the
+        // step says, the records and the inbox are not written until the block was waited for,
+        // and memory is freed only when no block is under way.
+        unsafe {
+            if is_one_copy {
+                let records = on.inbox.put_records(fresh);
+                on.inbox.copy(&on.gpu, &on.queues[place], at.start..records.end)?;
+            } else if is_first && (!fresh.is_empty() || at.len() > COPIED) {
+                on.bring(place, (at, in_place), fresh)?;
+                overlaps = true;
+            } else if on_device.is_some() {
+                // They are there.
+            } else if in_place.is_some() {
+                on.inbox.copy_from(numbers, &on.gpu, &on.queues[place], at)?;
+            } else {
+                on.inbox.copy(&on.gpu, &on.queues[place], at)?;
+            }
+            if is_first && !shape.fused && !is_predicted {
+                on.predict(place, &step, self.assignment.clone(), overlaps)?;
+                overlaps = true;
+            }
+            let (gpu, queue) = (&on.gpu, &on.queues[place]);
+            if is_first {
+                step.is_predicted = i32::from(is_predicted || !shape.fused);
+                begun.step.is_predicted = step.is_predicted;
+                if !is_alone {
+                    begun.fetched = Some(gpu.record(queue)?);
+                }
+            } else if let Some(fetched) = begun.fetched.as_ref().filter(|_| number < QUEUES) {
+                gpu.wait_for(queue, fetched)?;
+            }
+            if let Some(ended) = begun.ended[place].take() {
+                gpu.wait_for(queue, &ended)?;
+            }
+            self.kernels.force((gpu, queue), begun.shape, &step, &memory, overlaps)?;
+            let queue_of_end = queue_of_end(queue, &on.ending, is_alone);
+            if !is_alone {
+                gpu.wait_for(queue_of_end, &gpu.record(queue)?)?;
+            }
+            if !(shape.ends && gpu.properties().has_fences) {
+                self.kernels.end((gpu, queue_of_end), &step, &memory, is_alone)?;
+            }
+            if on_device.is_none() {
+                self.outbox.send(gpu, queue_of_end, number, piece.results)?;
+            }
+            if number + QUEUES < self.pieces.len() {
+                begun.ended[place] = Some(gpu.record(queue_of_end)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for a piece of the block under way.
+    fn wait_for_piece(&mut self, on: &GpuSources<G>, number: usize) -> Result<()> {
+        let sequence = self.pieces[number].sequence;
+        let queue = queue_of_end(&on.queues[number % QUEUES], &on.ending, self.pieces.len() == 1);
+        if let Some(waiting) = self.kernels.waiting.as_mut().filter(|_| self.is_by_letter) {
+            waiting.wait(&on.gpu, queue, &self.outbox, sequence)?;
+            self.is_by_letter = false;
+            return Ok(());
+        }
+        self.outbox.wait(&on.gpu, queue, number, sequence)
+    }
+
+    /// Hands in the sums of a piece.
+    fn take(&mut self, on: &mut GpuSources<G>, number: usize, partial_sums: &mut PartialSums) -> Result<()> {
+        self.wait_for_piece(on, number)?;
+        let Piece { sinks, stride, results, .. } = self.pieces[number].clone();
+        if self.keeps_results {
+            on.kept(results.end)?;
+            // SAFETY: the piece has ended, and the copy is waited for.
+            unsafe { self.outbox.fetch(&on.gpu, &on.queues[0], on.kept_results(), results.clone())? };
+        }
+        let Interaction { n_outputs, nearest, .. } = *on.options.interaction;
+        let (first, count) = (self.assignment.sinks.start, sinks.len());
+        let to = first + sinks.start..first + sinks.end;
+        let (sums, rest) = self.outbox.results(results).split_at(stride * n_outputs * 8);
+        let into = partial_sums.set(self.assignment.set);
+        into.values[to.start * n_outputs..to.end * n_outputs]
+            .copy_from_slice(&bytemuck::cast_slice(sums)[..count * n_outputs]);
+        if nearest {
+            into.nearest[to].copy_from_slice(&bytemuck::cast_slice(rest)[..count]);
+        }
+        Ok(())
+    }
+
+    /// Returns the seconds that a block of `ni` sinks and `nj` sources takes by the device's model, when
+    /// it is partitioned so among `devices` like this one.
+    pub fn estimate(&self, options: &DeviceOptions, (ni, nj): (usize, usize), of: (Partition, usize)) -> f64 {
+        let (partition, devices) = of;
+        let chunks = chunks_below(nj).max(1);
+        let own = partition.assignment(0, ni).sinks.len().max(1);
+        let seconds = self.shape(options, plan(options, ni, chunks), own, chunks, partition.sets, false).0;
+        seconds + model::partitioned(partition, devices, ni)
+    }
+}
+
+impl<G: Gpu> GpuMethod<G> for DirectSums<G> {
+    fn takes(&self, _block: &Block) -> bool {
+        true
+    }
+
+    fn begin(
+        &mut self,
+        on: &mut GpuSources<G>,
+        updates: &Updates,
+        block: &Block,
+        assignment: &Assignment,
+    ) -> Result<()> {
+        self.assignment = assignment.clone();
+        self.is_by_letter = false;
+        self.keeps_results = block.is_on_device();
+        let comes_at_once = !block.in_parts && !assignment.sinks.is_empty();
+        if !comes_at_once || updates.everything || !updates.missed.is_empty() {
+            self.make_way();
+        }
+        self.enqueue(on, updates, block)
+    }
+
+    fn sum_part(&mut self, on: &mut GpuSources<G>, block: &Block, part: Range<usize>) -> Result<()> {
+        self.sum_pieces(on, block, Records::NONE, part.end - self.assignment.sinks.start)
+    }
+
+    fn wait_more(
+        &mut self,
+        on: &mut GpuSources<G>,
+        partial_sums: &mut PartialSums,
+        done: usize,
+    ) -> Result<Option<usize>> {
+        let all = self.assignment.sinks.len();
+        let Some(piece) = self.pieces.iter().position(|piece| piece.sinks.start == done) else {
+            on.end_without_sums(&self.assignment, partial_sums)?;
+            return Ok(Some(all));
+        };
+        if self.begun.as_ref().is_none_or(|begun| begun.pieces <= piece) {
+            return Ok(None);
+        }
+        self.take(on, piece, partial_sums)?;
+        let now = self.pieces[piece].sinks.end;
+        if now == all {
+            self.pieces.clear();
+        }
+        Ok(Some(now))
+    }
+
+    fn results(&mut self, on: &mut GpuSources<G>) -> Result<Vec<PieceResults<Address<G>>>> {
+        let mut all = memory::room(self.pieces.len(), "the table of pieces")?;
+        for number in 0..self.pieces.len() {
+            self.wait_for_piece(on, number)?;
+            let Piece { sinks, stride, results, .. } = &self.pieces[number];
+            all.push(PieceResults {
+                results: if self.keeps_results {
+                    on.kept(results.end)?.address()
+                } else {
+                    self.outbox.addresses(number)[0]
+                },
+                from: results.start / 8,
+                first_sink: sinks.start,
+                sinks: sinks.len(),
+                stride: *stride,
+            });
+        }
+        Ok(all)
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    fn forget(&mut self) {
+        self.pieces.clear();
+        self.begun = None;
+        self.is_by_letter = false;
+    }
+
+    /// Lets a kernel that waits for blocks end, unless it has one, which it would miss.
+    fn make_way(&mut self) {
+        if let Some(waiting) = self.kernels.waiting.as_mut().filter(|_| !self.is_by_letter) {
+            waiting.stop();
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.outbox.bytes() + self.kernels.waiting.as_ref().map_or(0, WaitingKernel::bytes)
+    }
+}
+
+/// Returns the reduction plan of a block.
+fn plan(options: &DeviceOptions, ni: usize, chunks: usize) -> ReductionPlan {
+    match options.shape.filter(|shape| shape.everywhere) {
+        Some(ForcedShape { place, .. }) => reduction::plan_of_shape(&options.interaction, place, ni, chunks),
+        None => reduction::plan(&options.interaction, ni, chunks),
+    }
+}

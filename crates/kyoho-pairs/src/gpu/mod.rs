@@ -1,0 +1,927 @@
+//! Pair interactions on GPUs: the list of a text is written as kernels, in PTX for NVIDIA's driver
+//! and in OpenCL C for the others (`ptx`, `opencl`; `writer` is what both offer). `kernel` has the
+//! kernels themselves, once for both.
+
+mod kernel;
+mod opencl;
+mod products;
+mod ptx;
+mod speed;
+mod writer;
+
+use std::fmt;
+use std::ops::Range;
+
+use sha2::{Digest, Sha256};
+
+use kyoho_core::{CHUNK, Error, Result, SLICES, chunks_below, memory};
+use kyoho_hal::Backend;
+use kyoho_hal::cuda::Cuda;
+use kyoho_hal::gpu::{Address, Argument, Code, Event, Gpu, HostMemory, Images, Launch, Place};
+use kyoho_hal::opencl::OpenCl;
+use kyoho_hal::room::Room;
+use kyoho_language::PairProgram;
+use kyoho_language::blocks;
+use kyoho_language::limbs::{Component, Ending, LimbProgram};
+use kyoho_language::list::{Input, LimbInput, Op, Stage};
+use kyoho_language::number::{Number, compute};
+use kyoho_language::syntax::Side as Body;
+use kyoho_language::types::Type;
+
+use super::{Columns, DeviceRows, Given, PairLists, PairSums};
+use kernel::{Layout, MEMORIES, NAMES, PIECE, THREADS};
+use opencl::OpenClText;
+use ptx::PtxText;
+pub use speed::Bound;
+
+/// The threads below which the sums of slices are made by way of those of blocks.
+const FEW: usize = 1 << 15;
+/// The bytes of the sums of blocks, as far as single slices allow.
+const BYTES_OF_BLOCKS: usize = 1 << 24;
+
+/// The differences between CUDA and OpenCL, for OpenCL.
+const PRELUDE: &str = include_str!("../../../../kernels/prelude_opencl.h");
+
+/// Returns the lists and the layout of an interaction for GPUs.
+fn lowered(pairs: &PairProgram) -> Result<(LimbProgram, Layout)> {
+    let program = LimbProgram::new(pairs)?;
+    let layout = Layout::new(pairs, &program)?;
+    Ok((program, layout))
+}
+
+/// Returns the text of the kernels of lists, in PTX or in OpenCL C.
+fn written(backend: Backend, program: &LimbProgram, layout: &Layout) -> String {
+    match backend {
+        Backend::OpenCl => kernel::text(OpenClText::new(PRELUDE), program, layout),
+        _ => kernel::text(PtxText::new(), program, layout),
+    }
+}
+
+/// Returns the text of the kernels of an interaction, in PTX or in OpenCL C.
+pub fn source(backend: Backend, pairs: &PairProgram) -> Result<String> {
+    let (program, layout) = lowered(pairs)?;
+    Ok(written(backend, &program, &layout))
+}
+
+/// Opens devices for an interaction. Numbers of two limbs are refused by devices whose products are
+/// not exact.
+pub fn open(backend: Backend, devices: &[usize], pairs: &PairProgram) -> Result<Box<dyn PairSums>> {
+    for (scalar, number) in products::needed(pairs, devices) {
+        products::check_once(scalar, (backend, number), |pairs| opened(backend, &[number], pairs))?;
+    }
+    opened(backend, devices, pairs)
+}
+
+/// Opens devices for an interaction, whatever their products.
+fn opened(backend: Backend, devices: &[usize], pairs: &PairProgram) -> Result<Box<dyn PairSums>> {
+    match backend {
+        Backend::OpenCl => Ok(Box::new(GpuPairs::new(backend, devices, pairs, OpenCl::open)?)),
+        _ => Ok(Box::new(GpuPairs::new(backend, devices, pairs, Cuda::open)?)),
+    }
+}
+
+/// Returns a name for a text that no other has.
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The sums of a pair interaction by GPUs.
+struct GpuPairs<G: Gpu> {
+    backend: Backend,
+    /// The number of each device.
+    numbers: Vec<usize>,
+    program: LimbProgram,
+    layout: Layout,
+    /// The sinks of the last run.
+    sinks: usize,
+    devices: Vec<OnDevice<G>>,
+}
+
+impl<G: Gpu> fmt::Debug for GpuPairs<G> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("GpuPairs").field("devices", &self.devices.len()).finish_non_exhaustive()
+    }
+}
+
+/// The fields of sinks or sources on a device.
+struct Side<G: Gpu> {
+    columns: Room<G>,
+    /// The bodies for which there is room.
+    room: usize,
+    /// The version that is there.
+    version: Option<u64>,
+}
+
+/// A device with its kernels and its memory.
+struct OnDevice<G: Gpu> {
+    // Memory and kernels go before the device.
+    kernels: Vec<G::Kernel>,
+    sides: [Side<G>; 2],
+    /// The rows of each side that changed.
+    changed: [Room<G>; 2],
+    tables: Room<G>,
+    records: Room<G>,
+    /// The first place and the number of sources of each sink's list, and the addresses of lists.
+    lists: [Room<G>; 2],
+    /// The sums of slices, of variables of 8 and of 4 bytes.
+    partials: [Room<G>; 2],
+    results: [Room<G>; 2],
+    /// Page-locked memory for the results, as the device has them.
+    staging: G::HostMemory,
+    /// The ends of the copies of each piece of sinks.
+    copied: Vec<G::Event>,
+    queue: G::Queue,
+    gpu: G,
+}
+
+/// The data of a run, for all devices.
+struct Run<'a> {
+    given: &'a Given<'a>,
+    results: Results<'a>,
+    /// Whether results stay on the device.
+    is_left: bool,
+    program: &'a LimbProgram,
+    layout: &'a Layout,
+    values: Vec<u8>,
+    tables: Vec<u8>,
+    changed: [Option<ChangedRows>; 2],
+    sources: usize,
+}
+
+/// The rows that the last change of a side wrote, as kernels get them.
+struct ChangedRows {
+    count: usize,
+    bytes: Vec<u8>,
+    /// Where the numbers of 8 and of 4 bytes begin.
+    begins: [usize; 2],
+}
+
+impl ChangedRows {
+    /// Returns the rows of a side, unless it pays to send all.
+    fn of(given: &Given, program: &LimbProgram, side: usize) -> Result<Option<ChangedRows>> {
+        let Some(rows) = &given.changes[side].rows else { return Ok(None) };
+        let columns = &program.columns[side];
+        let known = columns.iter().map(|column| given.fields[side][column.of].as_ref()).collect::<Option<Vec<_>>>();
+        let Some(known) = known.filter(|known| known.first().is_some_and(|numbers| rows.len() < numbers.count() / 4))
+        else {
+            return Ok(None);
+        };
+        let mut bytes = memory::room((columns.len() + 1) * 8 * rows.len() + 8, "the rows that changed")?;
+        rows.iter().for_each(|row| bytes.extend(row.to_le_bytes()));
+        bytes.resize(bytes.len().next_multiple_of(8), 0u8);
+        let begins = [8, 4].map(|size| {
+            let begin = bytes.len();
+            for (column, numbers) in columns.iter().zip(&known).filter(|(column, _)| column.scalar.size() == size) {
+                let limb = numbers.limb(column.component, column.limb);
+                let places = rows.iter().map(|row| *row as usize * size);
+                places.for_each(|place| bytes.extend_from_slice(&limb[place..place + size]));
+            }
+            begin
+        });
+        Ok(Some(ChangedRows { count: rows.len(), bytes, begins }))
+    }
+}
+
+/// Units of sources whose sums are made: chunks or blocks of so many sources.
+struct Units {
+    first: usize,
+    end: usize,
+    /// The units up to which a row goes on, a slice's number after each.
+    span: usize,
+    width: usize,
+}
+
+/// What there is to know of results.
+#[derive(Clone, Copy)]
+struct Results<'a> {
+    program: &'a LimbProgram,
+    layout: &'a Layout,
+}
+
+/// A limb of a result.
+struct Limb<'a> {
+    ending: &'a Ending,
+    limb: usize,
+    variable: usize,
+    /// Its bytes for a sink, and those of the limbs before it.
+    size: usize,
+    before: usize,
+}
+
+impl Results<'_> {
+    /// Does something with each limb of the results.
+    fn each_limb(&self, mut work: impl FnMut(Limb) -> Result<()>) -> Result<()> {
+        let mut before = 0;
+        for ending in &self.program.endings {
+            for (limb, variable) in ending.limbs.into_iter().enumerate().take(ending.scalar.limbs()) {
+                let size = self.program.variables[variable].scalar.size();
+                work(Limb { ending, limb, variable, size, before })?;
+                before += size;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of all results of a sink.
+    fn bytes_of_sink(&self) -> Result<usize> {
+        let mut bytes = 0;
+        self.each_limb(|limb| {
+            bytes += limb.size;
+            Ok(())
+        })?;
+        Ok(bytes)
+    }
+}
+
+impl<G: Gpu> GpuPairs<G> {
+    fn new(
+        backend: Backend,
+        devices: &[usize],
+        pairs: &PairProgram,
+        open: impl Fn(usize) -> Result<G>,
+    ) -> Result<GpuPairs<G>> {
+        let (program, layout) = lowered(pairs)?;
+        let text = written(backend, &program, &layout);
+        let (name, images, source) = match backend {
+            Backend::OpenCl => (format!("pair {} {}", pairs.name, digest(&text)), Images::Ptx(""), &text[..]),
+            _ => (format!("pair {}", pairs.name), Images::Ptx(&text), ""),
+        };
+        let code = Code { name: &name, images, source, defines: &[] };
+        let numbers = devices.to_vec();
+        let devices = devices.iter().map(|number| OnDevice::new(open(*number)?, &code)).collect::<Result<_>>()?;
+        Ok(GpuPairs { backend, numbers, program, layout, sinks: 0, devices })
+    }
+}
+
+impl<G: Gpu> PairSums for GpuPairs<G> {
+    fn run(&mut self, given: &Given, sinks: usize, sources: usize, found: &mut [Columns]) -> Result<()> {
+        self.shared((given, sources), sinks, found, |device, run, sinks| device.begin_pairs(run, sinks))
+    }
+
+    fn run_lists(&mut self, given: &Given, lists: &PairLists, sources: usize, found: &mut [Columns]) -> Result<()> {
+        let mut of_sinks = memory::room(lists.sinks(), "the lists of pairs")?;
+        for group in lists.groups() {
+            of_sinks.extend(std::iter::repeat_n((group.first_source, group.sources), group.sinks as usize));
+        }
+        self.shared((given, sources), lists.sinks(), found, |device, run, sinks| {
+            device.begin_lists(run, sinks, &of_sinks, lists)
+        })
+    }
+
+    fn fetch_results(&mut self, found: &mut [Columns]) -> Result<()> {
+        let GpuPairs { program, layout, devices, sinks, .. } = self;
+        // Interactions with arrays on a device have one.
+        let Some(device) = devices.first_mut() else { return Ok(()) };
+        let results = Results { program, layout };
+        device.copied.clear();
+        device.see_to_staging(&results, *sinks)?;
+        let begun = (0..sinks.div_ceil(PIECE)).try_for_each(|piece| device.copy(&results, piece, *sinks));
+        begun.and_then(|()| device.fetch(&results, 0..*sinks, found)).and(device.synchronize())
+    }
+
+    fn check_rows(&self, name: &str, rows: &DeviceRows, of: Type) -> Result<()> {
+        let refused = |value: String, allowed: &str| {
+            Err(Error::BadOption { name: format!("the memory of {name}"), value, allowed: allowed.into() })
+        };
+        let of_device = format!("that of CUDA device {}", rows.device);
+        let ([device], [number], Backend::Cuda) = (&self.devices[..], &self.numbers[..], self.backend) else {
+            return refused(of_device, "that of the host, for an interaction that other than one CUDA device computes");
+        };
+        if usize::try_from(rows.device) != Ok(*number) {
+            return refused(of_device, &format!("that of the host, or of CUDA device {number}, which computes"));
+        }
+        let limb = of.scalar.size() / of.scalar.limbs();
+        let is_apart = rows.stride as usize >= of.scalar.size() * of.width || rows.count < 2;
+        let is_aligned = [rows.address, rows.stride].into_iter().all(|bytes| bytes.is_multiple_of(limb as u64));
+        let fits = rows.bytes(of) / limb <= u32::MAX as usize;
+        if !(is_apart && is_aligned && fits) {
+            let value = format!("{:#x}, {} rows with a stride of {}", rows.address, rows.count, rows.stride);
+            let allowed = format!("aligned rows that do not overlap, of up to {} numbers in all", u32::MAX);
+            return refused(value, &allowed);
+        }
+        if rows.count == 0 {
+            return Ok(());
+        }
+        let _caller = device.gpu.enter()?;
+        device.gpu.check_memory_of_caller(name, rows.address, rows.bytes(of))
+    }
+
+    fn write_result(&mut self, result: usize, of: Type, rows: &DeviceRows) -> Result<()> {
+        let GpuPairs { program, layout, devices, sinks, .. } = self;
+        let Some(device) = devices.first_mut() else { return Ok(()) };
+        let results = Results { program, layout };
+        device.write_result(&results, *sinks, (result, of), rows)
+    }
+}
+
+impl<G: Gpu> GpuPairs<G> {
+    /// Shares sinks among the devices: `begin` begins the sums of a range on each.
+    fn shared(
+        &mut self,
+        (given, sources): (&Given, usize),
+        sinks: usize,
+        found: &mut [Columns],
+        begin: impl Fn(&mut OnDevice<G>, &Run, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        let (program, layout) = (&self.program, &self.layout);
+        self.sinks = sinks;
+        // Rows are taken for devices that have the columns as they were before them.
+        let changed = |side: usize| {
+            let version = Some(given.changes[side].version);
+            let is_next = |device: &OnDevice<G>| device.sides[side].version.map(|known| known + 1) == version;
+            if self.devices.iter().any(is_next) { ChangedRows::of(given, program, side) } else { Ok(None) }
+        };
+        let is_left = given.is_on_device(Body::I);
+        let run = Run {
+            given,
+            results: Results { program, layout },
+            is_left,
+            program,
+            layout,
+            values: values(given, program, layout)?,
+            tables: tables(given, layout)?,
+            changed: [changed(0)?, changed(1)?],
+            sources,
+        };
+        // Whole thread blocks where there are several devices.
+        let share = sinks.div_ceil(self.devices.len()).next_multiple_of(THREADS * layout.sinks);
+        let range = |device: usize| (device * share).min(sinks)..((device + 1) * share).min(sinks);
+        let begun = self.devices.iter_mut().enumerate().map(|(number, device)| {
+            let range = range(number);
+            // A device without sinks has nothing to hand over.
+            device.copied.clear();
+            if range.is_empty() {
+                Ok(())
+            } else {
+                device.begin(&run, range.len()).and_then(|()| begin(device, &run, range))
+            }
+        });
+        let begun: Vec<Result<()>> = begun.collect();
+        // All devices have ended before an error is given back, as they read what the caller gave.
+        let ended = self.devices.iter_mut().enumerate().zip(begun).map(|((number, device), begun)| {
+            let fetched =
+                begun.and_then(|()| if is_left { Ok(()) } else { device.fetch(&run.results, range(number), found) });
+            fetched.and(device.synchronize())
+        });
+        let ended: Vec<Result<()>> = ended.collect();
+        ended.into_iter().collect()
+    }
+}
+
+impl<G: Gpu> OnDevice<G> {
+    fn new(gpu: G, code: &Code) -> Result<OnDevice<G>> {
+        let caller = gpu.enter()?;
+        let room = || Room::new(&gpu, "pairs");
+        let side = || Ok(Side { columns: room()?, room: 0, version: None });
+        let device = OnDevice {
+            kernels: gpu.load(code, &NAMES)?,
+            sides: [side()?, side()?],
+            changed: [room()?, room()?],
+            tables: room()?,
+            records: room()?,
+            lists: [room()?, room()?],
+            partials: [room()?, room()?],
+            results: [room()?, room()?],
+            staging: gpu.allocate_host(0, "results of pairs")?,
+            copied: Vec::new(),
+            queue: gpu.queue()?,
+            gpu,
+        };
+        drop(caller);
+        Ok(device)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        self.gpu.synchronize(&self.queue)
+    }
+
+    /// Sends what changed, and begins what depends on sources alone.
+    fn begin(&mut self, run: &Run, sinks: usize) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let layout = run.layout;
+        self.send_columns(run)?;
+        self.tables.see_to(&self.gpu, run.tables.len())?;
+        self.records.see_to(&self.gpu, chunks_below(run.sources) * CHUNK * layout.record_bytes)?;
+        for (place, size) in [8, 4].into_iter().enumerate() {
+            let row = layout.counts[place] * size * PIECE;
+            self.results[place].see_to(&self.gpu, sinks.div_ceil(PIECE) * row)?;
+        }
+        if !run.is_left {
+            self.see_to_staging(&run.results, sinks)?;
+        }
+        // SAFETY: there is room for the tables, whose bytes stay until `shared` has synchronized.
+        unsafe { send(&self.gpu, &self.queue, &run.tables, &self.tables, 0)? };
+        if run.sources == 0 {
+            return Ok(());
+        }
+        let counts = [run.sources as u32, self.sides[1].room as u32];
+        let memories = [&self.sides[1].columns, &self.tables, &self.records];
+        let blocks = run.sources.div_ceil(THREADS);
+        let kernel = &mut self.kernels[0];
+        // SAFETY: there are records for all sources, and columns of so many.
+        unsafe { launch((&self.gpu, &self.queue), (kernel, 0), blocks, &memories, &counts, &run.values) }
+    }
+
+    /// Sees to it that there is room for the results of some sinks on the host.
+    fn see_to_staging(&mut self, results: &Results, sinks: usize) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let bytes = sinks * results.bytes_of_sink()?;
+        if self.staging.bytes() < bytes {
+            self.staging = self.gpu.allocate_host(0, "results of pairs")?;
+            self.staging = self.gpu.allocate_host(bytes, "results of pairs")?;
+        }
+        Ok(())
+    }
+
+    /// Begins the sums of all sources for some sinks.
+    fn begin_pairs(&mut self, run: &Run, sinks: Range<usize>) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let slices = chunks_below(run.sources).min(SLICES);
+        for (piece, first) in sinks.clone().step_by(PIECE).enumerate() {
+            let count = PIECE.min(sinks.end - first);
+            let blocks = run.sources.div_ceil(run.layout.block);
+            if count * slices < FEW && blocks > slices {
+                if piece > 0 {
+                    // Memory that is too small goes, and the piece before may still read it.
+                    self.gpu.synchronize(&self.queue)?;
+                }
+                self.begin_blocks(run, first, count)?;
+            } else if slices > 0 {
+                self.see_to_partials(run.layout, slices * count)?;
+                let (chunks, width) = (chunks_below(run.sources), CHUNK);
+                self.begin_units(run, (first, count), slices, Units { first: 0, end: chunks, span: chunks, width }, 0)?;
+            }
+            let counts = [count as u32, slices as u32, piece as u32];
+            let memories = [&self.partials[0], &self.partials[1], &self.results[0], &self.results[1]];
+            let on = (&self.gpu, &self.queue);
+            // SAFETY: there is room for the results of all pieces.
+            unsafe { launch(on, (&mut self.kernels[2], 2), count.div_ceil(THREADS), &memories, &counts, &[])? };
+            if !run.is_left {
+                self.copy(&run.results, piece, sinks.len())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the sums of slices for few sinks, by way of those of blocks.
+    fn begin_blocks(&mut self, run: &Run, first: usize, count: usize) -> Result<()> {
+        let layout = run.layout;
+        let (width, blocks) = (layout.block, run.sources.div_ceil(layout.block));
+        // Windows begin with the first slice.
+        let period = SLICES * CHUNK / width;
+        let bytes = (8 * layout.counts[0] + 4 * layout.counts[1]) * count;
+        let window = period * (BYTES_OF_BLOCKS / (bytes * period).max(1)).clamp(1, blocks.div_ceil(period));
+        self.see_to_partials(layout, (SLICES + window.min(blocks)) * count)?;
+        for begin in (0..blocks).step_by(window) {
+            let rows = window.min(blocks - begin);
+            let units = Units { first: begin, end: blocks, span: 1, width };
+            self.begin_units(run, (first, count), rows, units, SLICES)?;
+            let counts = [count as u32, rows as u32, u32::from(begin > 0)];
+            let memories = [&self.partials[0], &self.partials[1]];
+            let on = (&self.gpu, &self.queue);
+            let threads = (count * SLICES).div_ceil(THREADS);
+            // SAFETY: there is room for the rows of slices and of blocks.
+            unsafe { launch(on, (&mut self.kernels[6], 6), threads, &memories, &counts, &[])? };
+        }
+        Ok(())
+    }
+
+    /// Begins the sums of units of sources for some sinks. Each row of them has sums of its own, from
+    /// the row `to` on.
+    fn begin_units(
+        &mut self,
+        run: &Run,
+        (first, count): (usize, usize),
+        rows: usize,
+        units: Units,
+        to: usize,
+    ) -> Result<()> {
+        let blocks = count.div_ceil(THREADS * run.layout.sinks);
+        let room = self.sides[0].room;
+        let Units { first: first_unit, end, span, width } = units;
+        let counts = [count, first, room, run.sources, blocks, first_unit, end, span, width, to];
+        let counts = counts.map(|count| count as u32);
+        let memories = [&self.sides[0].columns, &self.tables, &self.records, &self.partials[0], &self.partials[1]];
+        let on = (&self.gpu, &self.queue);
+        // SAFETY: the caller has seen to room for the rows; columns and records have all sinks and
+        // sources.
+        unsafe { launch(on, (&mut self.kernels[1], 1), blocks * rows, &memories, &counts, &run.values) }
+    }
+
+    /// Sees to it that there is room for so many sums of each variable.
+    fn see_to_partials(&mut self, layout: &Layout, sums: usize) -> Result<()> {
+        for (place, size) in [8, 4].into_iter().enumerate() {
+            self.partials[place].see_to(&self.gpu, sums * layout.counts[place] * size)?;
+        }
+        Ok(())
+    }
+
+    /// Begins the sums of the sources of lists for some sinks. `of_sinks` has the first place and
+    /// the number of sources of each sink.
+    fn begin_lists(
+        &mut self,
+        run: &Run,
+        sinks: Range<usize>,
+        of_sinks: &[(u64, u32)],
+        lists: &PairLists,
+    ) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        for (piece, first) in sinks.clone().step_by(PIECE).enumerate() {
+            let on = (&self.gpu, &self.queue);
+            let piece_of_sinks = &of_sinks[first..sinks.end.min(first + PIECE)];
+            // Places are counted from the first of the piece, so that they fit into 32 bits.
+            let begin = piece_of_sinks.iter().map(|(place, _)| *place).min().unwrap_or(0) as usize;
+            let end = piece_of_sinks.iter().map(|(place, count)| place + u64::from(*count)).max().unwrap_or(0) as usize;
+            let addresses = lists.addresses(begin..end);
+            let origin = if addresses.is_some() { begin as u64 } else { 0 };
+            if end as u64 - origin > u64::from(u32::MAX) - CHUNK as u64 {
+                let what = format!("the places of the lists of sinks {first} to {}", first + piece_of_sinks.len() - 1);
+                let allowed = format!("below {} on a GPU", u32::MAX);
+                return Err(Error::BadList { what, value: end as i64 - origin as i64, allowed });
+            }
+            let relative = piece_of_sinks.iter().map(|(place, count)| [(*place - origin) as u32, *count]);
+            let relative = memory::collected(relative, "the lists of pairs")?;
+            let addresses = addresses.unwrap_or(&[]);
+            let bytes: [&[u8]; 2] = [bytemuck::cast_slice(&relative), bytemuck::cast_slice(addresses)];
+            // Memory that is too small goes, and the piece before may still read it.
+            self.gpu.synchronize(&self.queue)?;
+            for (room, bytes) in self.lists.iter_mut().zip(bytes) {
+                room.see_to(&self.gpu, bytes.len())?;
+                // SAFETY: there is room; the queue is waited for before the lists go.
+                let sent = unsafe { send(&self.gpu, &self.queue, bytes, room, 0) };
+                sent.and(self.gpu.synchronize(&self.queue))?;
+            }
+            let has_addresses = u32::from(!addresses.is_empty());
+            let counts = [relative.len() as u32, first as u32, self.sides[0].room as u32, piece as u32, has_addresses];
+            let memories = [
+                &self.sides[0].columns,
+                &self.tables,
+                &self.records,
+                &self.lists[0],
+                &self.lists[1],
+                &self.results[0],
+                &self.results[1],
+            ];
+            let blocks = relative.len().div_ceil(THREADS);
+            // SAFETY: the addresses are below the number of sources; there is room for the results of
+            // all pieces.
+            unsafe { launch(on, (&mut self.kernels[3], 3), blocks, &memories, &counts, &run.values)? };
+            if !run.is_left {
+                self.copy(&run.results, piece, sinks.len())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the fields that changed since the last run.
+    fn send_columns(&mut self, run: &Run) -> Result<()> {
+        for (place, side) in self.sides.iter_mut().enumerate() {
+            let wanted = &run.program.columns[place];
+            let version = run.given.changes[place].version;
+            let is_same = side.version == Some(version);
+            let rows_of = |column: &Component| run.given.on_device[place][column.of].as_ref();
+            let count = wanted.first().map_or(0, |column| {
+                let on_host = run.given.fields[place][column.of].as_ref().map(Columns::count);
+                on_host.or_else(|| rows_of(column).map(|rows| rows.count)).unwrap_or(0)
+            });
+            let [eights, fours] = run.layout.column_counts[place];
+            if let Some(changed) = &run.changed[place]
+                && side.version == Some(version - 1)
+                && side.room == count.next_multiple_of(16)
+                && (2 * eights + fours) * side.room <= u32::MAX as usize
+            {
+                let from = &mut self.changed[place];
+                side.version = None;
+                from.see_to(&self.gpu, changed.bytes.len())?;
+                // SAFETY: there is room for the rows, whose bytes stay until `shared` has
+                // synchronized.
+                unsafe { send(&self.gpu, &self.queue, &changed.bytes, from, 0)? };
+                let kinds = [(7, 8, eights, 0), (8, 4, fours, 2 * eights * side.room)];
+                for ((kernel, size, columns, before), begin) in kinds.into_iter().zip(changed.begins) {
+                    let counts = [changed.count, columns, side.room, before, begin / size].map(|count| count as u32);
+                    let blocks = (changed.count * columns).div_ceil(THREADS);
+                    let of_kernel = (&mut self.kernels[kernel], kernel);
+                    if blocks > 0 {
+                        let on = (&self.gpu, &self.queue);
+                        // SAFETY: the columns have these rows.
+                        unsafe { launch(on, of_kernel, blocks, &[&side.columns, from], &counts, &[])? };
+                    }
+                }
+                side.version = Some(version);
+                continue;
+            }
+            if !is_same {
+                // Columns begin at addresses that suit every number.
+                side.room = count.next_multiple_of(16);
+                let bytes: usize = wanted.iter().map(|column| column.scalar.size() * side.room).sum();
+                side.version = None;
+                side.columns.see_to(&self.gpu, bytes)?;
+            }
+            for (column, before) in wanted.iter().zip(&run.layout.columns[place]) {
+                if let Some(rows) = rows_of(column) {
+                    // The caller may have written other numbers there.
+                    let of = run.given.pairs.fields[place][column.of].of;
+                    self.gpu.wait_for_caller(&self.queue, rows.stream)?;
+                    let (to, size) = (side.columns.at(), column.scalar.size());
+                    let Some(from) = self.gpu.address_of_caller(rows.address) else { continue };
+                    let place = (column.component * of.scalar.limbs() + column.limb) as u32;
+                    let ends = [
+                        ((to, before * side.room / size), 1),
+                        ((Argument::Memory(from), place as usize), rows.stride as usize / size),
+                    ];
+                    let kernel = &mut self.kernels[if size == 8 { 4 } else { 5 }];
+                    // SAFETY: there is room for the column, and the rows were checked.
+                    unsafe { move_numbers((&self.gpu, &self.queue), kernel, count, ends)? };
+                    continue;
+                }
+                let Some(numbers) = run.given.fields[place][column.of].as_ref().filter(|_| !is_same) else { continue };
+                let bytes = numbers.limb(column.component, column.limb);
+                // SAFETY: there is room for the column; the caller's numbers stay until `run` has
+                // synchronized.
+                unsafe { send(&self.gpu, &self.queue, bytes, &side.columns, before * side.room)? };
+            }
+            side.version = Some(version);
+        }
+        Ok(())
+    }
+
+    /// Begins to copy the results of a piece of `sinks` sinks to the host.
+    fn copy(&mut self, run: &Results, piece: usize, sinks: usize) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        let first = piece * PIECE;
+        let count = PIECE.min(sinks - first);
+        let staging = self.staging.as_mut_ptr();
+        run.each_limb(|limb| {
+            let kind = usize::from(limb.size == 4);
+            let row = piece * run.layout.counts[kind] + run.layout.variables[limb.variable];
+            let from = Place::Device(&self.results[kind].0, row * PIECE * limb.size);
+            let to = staging.wrapping_add(sinks * limb.before + first * limb.size);
+            // SAFETY: both memories have so many bytes there, and nobody reads the host's before the
+            // end of the copy.
+            unsafe { self.gpu.copy(&self.queue, from, Place::Host(to), count * limb.size) }
+        })?;
+        self.copied.push(self.gpu.record(&self.queue)?);
+        Ok(())
+    }
+
+    /// Hands over the results of some sinks, piece after piece, as they come to the host.
+    fn fetch(&mut self, run: &Results, sinks: Range<usize>, found: &mut [Columns]) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        for (piece, copied) in self.copied.iter().enumerate() {
+            copied.wait()?;
+            let place = piece * PIECE..sinks.len().min((piece + 1) * PIECE);
+            let first = sinks.start + place.start;
+            let staging: &[u8] = self.staging.as_slice();
+            run.each_limb(|Limb { ending, limb, size, before, .. }| {
+                let from = sinks.len() * before;
+                let bytes = &staging[from + place.start * size..from + place.end * size];
+                let to = &mut found[ending.output.result];
+                let component = ending.output.component;
+                if to.of().scalar == ending.scalar {
+                    to.limb_mut(component, limb)[first * size..first * size + bytes.len()].copy_from_slice(bytes);
+                    return Ok(());
+                }
+                // What `argmin` names may have another type than the result.
+                for (sink, bytes) in bytes.chunks_exact(size).enumerate() {
+                    let mut word = [0; 8];
+                    word[..size].copy_from_slice(bytes);
+                    let number = blocks::number(ending.scalar, [u64::from_le_bytes(word), 0]);
+                    let number = Number::of(to.of().scalar, number.widened());
+                    to.set(first + sink, component, blocks::bits(number));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes a result of all sinks of the last run to rows of the caller.
+    fn write_result(
+        &mut self,
+        results: &Results,
+        sinks: usize,
+        (result, of): (usize, Type),
+        rows: &DeviceRows,
+    ) -> Result<()> {
+        let _caller = self.gpu.enter()?;
+        self.gpu.wait_for_caller(&self.queue, rows.stream)?;
+        let Some(to) = self.gpu.address_of_caller(rows.address) else { return Ok(()) };
+        let begun = results.each_limb(|Limb { ending, limb, variable, size, .. }| {
+            if ending.output.result != result {
+                return Ok(());
+            }
+            if ending.scalar != of.scalar {
+                return Err(Error::BadOption {
+                    name: "the memory of a result that names what has another type".into(),
+                    value: "a device's".into(),
+                    allowed: "that of the host".into(),
+                });
+            }
+            let kind = usize::from(size == 4);
+            let place = ending.output.component * of.scalar.limbs() + limb;
+            for first in (0..sinks).step_by(PIECE) {
+                let row = first / PIECE * results.layout.counts[kind] + results.layout.variables[variable];
+                let stride = rows.stride as usize / size;
+                let from = ((self.results[kind].at(), row * PIECE), 1);
+                let ends = [((Argument::Memory(to), first * stride + place), stride), from];
+                let kernel = &mut self.kernels[4 + kind];
+                // SAFETY: the results of all sinks are there, and the rows were checked.
+                unsafe { move_numbers((&self.gpu, &self.queue), kernel, PIECE.min(sinks - first), ends)? };
+            }
+            Ok(())
+        });
+        // After an error too nothing is written to the caller's rows any more.
+        begun.and(self.gpu.synchronize(&self.queue))
+    }
+}
+
+/// Begins to copy bytes to memory of the device.
+///
+/// # Safety
+/// The memory has as many bytes from there on, and those of the host stay until the queue has
+/// copied them.
+unsafe fn send<G: Gpu>(gpu: &G, queue: &G::Queue, bytes: &[u8], to: &Room<G>, at: usize) -> Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    unsafe { gpu.copy(queue, Place::Host(bytes.as_ptr().cast_mut()), Place::Device(&to.0, at), bytes.len()) }
+}
+
+/// A memory with the place of the first number and the distance of one to the next, in numbers.
+type Moved<'a, G> = ((Argument<'a, Address<G>>, usize), usize);
+
+/// Begins to copy a number of each row: to the first of two memories, from the second.
+///
+/// # Safety
+/// As for [`Gpu::launch`].
+unsafe fn move_numbers<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
+    kernel: &mut G::Kernel,
+    rows: usize,
+    [((to, to_first), to_stride), ((from, from_first), from_stride)]: [Moved<'_, G>; 2],
+) -> Result<()> {
+    if rows == 0 {
+        return Ok(());
+    }
+    // The kernel counts in 32 bits.
+    for (first, stride) in [(to_first, to_stride), (from_first, from_stride)] {
+        let last = first.saturating_add((rows - 1).saturating_mul(stride));
+        if last > u32::MAX as usize {
+            let what = "the place of a number of pairs in memory of the device".into();
+            return Err(Error::BadList { what, value: last as i64, allowed: format!("up to {}", u32::MAX) });
+        }
+    }
+    let counts = [rows, to_first, to_stride, from_first, from_stride].map(|count| count as u32);
+    let counts = counts.each_ref().map(|count| Argument::Bytes(bytemuck::bytes_of(count)));
+    let arguments: Vec<Argument<_>> = [to, from].into_iter().chain(counts).collect();
+    let (blocks, threads) = (rows.div_ceil(THREADS), THREADS);
+    // SAFETY: the caller's promise.
+    unsafe { gpu.launch(queue, Launch { kernel, blocks, threads, overlaps: false, arguments: &arguments }) }
+}
+
+/// Begins a kernel, which gets memories, numbers and, where it has them, parameters.
+///
+/// # Safety
+/// As for [`Gpu::launch`].
+unsafe fn launch<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
+    (kernel, number): (&mut G::Kernel, usize),
+    blocks: usize,
+    memories: &[&Room<G>],
+    counts: &[u32],
+    values: &[u8],
+) -> Result<()> {
+    debug_assert_eq!(memories.len(), MEMORIES[number].len());
+    let memories = memories.iter().map(|memory| memory.at());
+    let counts = counts.iter().map(|count| Argument::Bytes(bytemuck::bytes_of(count)));
+    let values = (!values.is_empty()).then_some(Argument::Bytes(values));
+    let arguments: Vec<Argument<_>> = memories.chain(counts).chain(values).collect();
+    // SAFETY: the caller's promise.
+    unsafe { gpu.launch(queue, Launch { kernel, blocks, threads: THREADS, overlaps: false, arguments: &arguments }) }
+}
+
+/// Returns the numbers that depend on parameters alone, as kernels get them.
+fn values(given: &Given, program: &LimbProgram, layout: &Layout) -> Result<Vec<u8>> {
+    let nodes = &program.pair.nodes;
+    let limb = |Component { of, component, limb, scalar }: Component| {
+        blocks::number(scalar, [blocks::bits(given.parameter(of, component))[limb], 0])
+    };
+    let mut known = memory::filled(nodes.len(), Number::Bool(false), "the parameters of pairs")?;
+    for (id, node) in nodes.iter().enumerate().filter(|(_, node)| node.stage <= Stage::Run) {
+        known[id] = match node.op {
+            Op::Input(Input::Limb(LimbInput::Value(value))) => limb(program.values[value]),
+            Op::Element(table, index) => {
+                let (place, limbs) = (known[index].widened().high as usize, limbs_of_table(given, table));
+                let bits = blocks::bits(given.parameter(table, place / limbs));
+                blocks::number(node.scalar, [bits[place % limbs], 0])
+            }
+            op => compute(op, node.scalar, |operand| known[operand]),
+        };
+    }
+    let mut bytes = memory::filled(layout.value_bytes, 0u8, "the parameters of pairs")?;
+    for cell in &layout.values {
+        let word = blocks::bits(known[cell.id])[0].to_le_bytes();
+        bytes[cell.byte..cell.byte + cell.scalar.size()].copy_from_slice(&word[..cell.scalar.size()]);
+    }
+    Ok(bytes)
+}
+
+fn limbs_of_table(given: &Given, table: usize) -> usize {
+    given.pairs.parameters[table].of.scalar.limbs()
+}
+
+/// Returns the numbers of all tables.
+fn tables(given: &Given, layout: &Layout) -> Result<Vec<u8>> {
+    let mut bytes = memory::filled(layout.table_bytes, 0u8, "tables of pairs")?;
+    let all = given.pairs.parameters.iter().zip(given.parameters).zip(&layout.tables).enumerate();
+    for (table, ((parameter, numbers), first)) in all.filter(|(_, ((parameter, _), _))| !parameter.extents.is_empty()) {
+        let limbs = limbs_of_table(given, table);
+        let size = parameter.of.scalar.size() / limbs;
+        let words = numbers.iter().flatten().flat_map(|number| blocks::bits(*number).into_iter().take(limbs));
+        for (place, word) in words.enumerate() {
+            bytes[first + place * size..first + (place + 1) * size].copy_from_slice(&word.to_le_bytes()[..size]);
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Packed, PairKernel, PairMachine};
+    use kyoho_core::Level;
+    use kyoho_hal::fake::{Fake, Shared};
+    use kyoho_language::Options;
+    use kyoho_language::types::Scalar;
+
+    const TEXT: &str = "pair p\ni x: f64\nj x: f64\nresult s: f64 sum\nbody\ns += (i.x - j.x)^2\n";
+
+    fn fake(script: &Shared, pairs: &PairProgram) -> Result<Box<dyn PairSums>> {
+        Ok(Box::new(GpuPairs::new(Backend::Cuda, &[0], pairs, |_| Ok(Fake::new(script, false)))?))
+    }
+
+    /// Returns an interaction that a fake GPU sums; if `falls_back`, a CPU takes over when it fails.
+    fn on_fake(script: &Shared, falls_back: bool) -> PairKernel {
+        let cpu = PairMachine::cpu(1, Level::Portable);
+        let mut kernel = PairKernel::new(TEXT, Options::default(), &cpu).unwrap();
+        (kernel.sums, kernel.spare) = (fake(script, &kernel.pairs).unwrap(), falls_back.then_some(cpu));
+        for name in ["i.x", "j.x"] {
+            kernel.set(name, &Packed { numbers: &[1.0, 2.0, 4.0], width: 1 }).unwrap();
+        }
+        kernel
+    }
+
+    fn sums(kernel: &PairKernel) -> Vec<f64> {
+        let result = kernel.result("s").unwrap();
+        (0..result.count()).map(|sink| result.number(sink, 0).widened().to_f64()).collect()
+    }
+
+    #[test]
+    fn a_cpu_takes_over_whichever_call_of_a_run_fails() {
+        let script = Shared::default();
+        let mut kernel = on_fake(&script, true);
+        let opened = script.get().calls.len();
+        kernel.run(None, None).unwrap();
+        let calls = opened..script.get().calls.len();
+        assert!(calls.len() > 8, "{calls:?}");
+        drop(kernel);
+        for failing in calls {
+            let script = Shared::default();
+            let mut kernel = on_fake(&script, true);
+            script.get().failing = Some(failing..usize::MAX);
+            for _ in 0..2 {
+                kernel.run(None, None).unwrap();
+                assert_eq!(sums(&kernel), [10.0, 5.0, 13.0], "call {failing}");
+            }
+            drop(kernel);
+            assert!(script.get().is_clean());
+        }
+    }
+
+    #[test]
+    fn two_limbs_are_refused_by_a_device_whose_products_are_not_exact() {
+        let script = Shared::default();
+        for scalar in [Scalar::Ff, Scalar::Dd] {
+            // Kernels of this fake do nothing, so that all products are zero.
+            let error = products::check(scalar, (Backend::Cuda, 3), |pairs| fake(&script, pairs)).unwrap_err();
+            let expected = format!("backend 'cuda' does not compute {} on device 3, where ", scalar.name());
+            assert!(error.to_string().starts_with(&expected), "{error}");
+            let cpu = |pairs: &PairProgram| PairMachine::cpu(1, Level::Portable).sums(pairs).map(|(sums, _)| sums);
+            products::check(scalar, (Backend::Cpu, 0), cpu).unwrap();
+        }
+        assert!(script.get().is_clean());
+    }
+
+    #[test]
+    fn a_failure_is_an_error_where_the_backend_was_chosen() {
+        let script = Shared::default();
+        let mut kernel = on_fake(&script, false);
+        let opened = script.get().calls.len();
+        script.get().failing = Some(opened..opened + 1);
+        assert!(kernel.run(None, None).unwrap_err().is_of_device());
+        assert!(kernel.result("s").is_err(), "there are no results of a run that failed");
+        kernel.run(None, None).expect("the device goes on after a failure that has passed");
+    }
+}

@@ -1,0 +1,372 @@
+//! The sources of a tree: bodies in sorted order, and the records and moments of cells.
+
+use std::sync::Mutex;
+
+use crate::cells::Cell;
+use crate::criterion::Criterion;
+use crate::cube::{LEVELS, exponent_of, power_of_two};
+use kyoho_core::{Kept, Result, Spare, Units, memory};
+use kyoho_hal::threads::Threads;
+use kyoho_laws::indices::{factorial, place};
+use kyoho_laws::lanes::MAX_LANES;
+use kyoho_laws::simd::expansions::{CellRecord, Expansions, Number};
+
+use super::octree::Octree;
+
+/// The number of cells that a thread takes at a time.
+const CELLS_OF_TASK: usize = 256;
+/// Cells of at most this many bodies get the smallest radius that holds these; larger ones get one
+/// that holds the spheres of their children.
+const BODIES_OF_RADIUS: u32 = 128;
+/// The diagonal of a cube over its side.
+const SQRT_3: f64 = 1.7320508075688772;
+
+/// The units of a tree: powers of two of the caller's, in which cells of most bodies have a size of
+/// about one.
+#[derive(Debug, Clone, Copy)]
+pub struct TreeUnits {
+    /// The units.
+    pub units: Units,
+    /// The factor of lengths.
+    pub length: f64,
+    /// The factor of masses.
+    pub mass: f64,
+    /// The least squared distance at which expansions of orders up to 4 are used.
+    pub least2: f64,
+    /// The largest radius of a cell whose expansion is used.
+    pub largest: f64,
+    /// Whether some cell is so small that the rounding of its centre is seen beside its extent.
+    pub has_tiny_cells: bool,
+}
+
+/// The numbers of levels that the octants of cells may be deep: the sides are normal numbers.
+const MOST_LEVELS: usize = 2300;
+/// The rounding of a centre over the extent of a cell from which on dipoles are carried, as a binary
+/// exponent.
+const SEEN: i32 = -20;
+
+/// The largest mass in the units of a tree has this binary exponent; see
+/// [`kyoho_core::Bounds::SINGLE`].
+const LARGEST_MASS: i32 = -18;
+
+impl TreeUnits {
+    /// Returns the units for a tree of sources.
+    pub fn new<E: Number>(tree: &Octree, masses: &[f64], softening2: f64) -> TreeUnits {
+        // The octants in which the leaves of most bodies are.
+        let mut bodies = [0_u64; MOST_LEVELS];
+        let mut deepest = -1;
+        for cell in tree.cells.iter() {
+            for child in &tree.cells[cell.child_range()] {
+                if child.is_leaf() {
+                    bodies[usize::from(cell.depth) + 1] += u64::from(child.bodies);
+                }
+            }
+            if cell.bodies > 1 {
+                deepest = deepest.max(i32::from(cell.depth));
+            }
+        }
+        let all: u64 = bodies.iter().sum();
+        let mut deeper = 0;
+        let median = (0..bodies.len()).find(|depth| {
+            deeper += bodies[*depth];
+            2 * deeper >= all.max(1)
+        });
+        let depth = median.unwrap_or(0) as i32;
+        // Derivatives of the order 4, moments of the order 6 and sums of 2^31 bodies stay in range.
+        // Higher orders have a least distance of their own in single precision (`least_s2`).
+        // A body may be as many powers of two of a leaf's size away as the squares, cubes and masses of
+        // these distances are numbers; a centre, of two numbers of 32 bits or one of 64, is rounded to so
+        // many.
+        let (low, high, reach, digits) = if size_of::<E>() == 4 { (-11, 14, 60, 48) } else { (-100, 100, 150, 53) };
+        // Coordinates and the softening stay in range too.
+        let softening = exponent_of(softening2) / 2;
+        let side = tree.cube.side(0);
+        let farthest = tree.cube.low.iter().fold(0.0_f64, |most, low| most.max(low.abs()).max((low + side).abs()));
+        let length = -(tree.cube.exponent - depth + 2).max(softening - 8).max(exponent_of(farthest) - reach);
+        let largest = masses.iter().fold(0.0_f64, |largest, mass| largest.max(mass.abs()));
+        let mass = if largest > 0.0 { LARGEST_MASS - exponent_of(largest) } else { 0 };
+        let units = Units { mass, length, speed: 0 };
+        TreeUnits {
+            units,
+            length: power_of_two(length),
+            mass: power_of_two(mass),
+            least2: power_of_two(2 * low),
+            largest: power_of_two(high),
+            has_tiny_cells: deepest >= 0 && tree.cube.exponent - deepest < exponent_of(farthest) - digits - SEEN,
+        }
+    }
+}
+
+/// Bodies in sorted order, and the records and moments of cells.
+pub struct Sources<E: Number> {
+    /// The tree.
+    pub tree: Octree,
+    /// The units.
+    pub units: TreeUnits,
+    /// Whether some mass is negative.
+    pub has_negative: bool,
+    /// The coordinates, in the units of the tree, and `MAX_LANES` numbers behind them.
+    pub positions: [Kept<f64>; 3],
+    /// The masses, in the units of the tree, and `MAX_LANES` zeros.
+    pub masses: Kept<f64>,
+    /// The record of each cell.
+    pub records: Kept<CellRecord<E>>,
+    /// The moments of each cell, and a row of zeros.
+    pub moments: Kept<E>,
+}
+
+/// The numbers of a cell that only its parent needs.
+#[derive(Clone, Copy, Default)]
+struct Summary {
+    center: [f64; 3],
+    mass: f64,
+    radius: f64,
+    reach: f64,
+}
+
+impl<E: Number> Sources<E> {
+    /// Puts bodies into the order of their tree.
+    pub fn new(
+        tree: Octree,
+        (positions, masses): (&[[f64; 3]], &[f64]),
+        softening2: f64,
+        (threads, spare): (&Threads, &Spare),
+    ) -> Result<Sources<E>> {
+        let units = TreeUnits::new::<E>(&tree, masses, softening2);
+        let rows = super::sums::gathered(&tree.order, (threads, spare), |body| {
+            let [x, y, z] = positions[body].map(|coordinate| coordinate * units.length);
+            [x, y, z, masses[body] * units.mass]
+        })?;
+        let [x, y, z, sorted_masses] = rows;
+        let has_negative = masses.iter().any(|mass| *mass < 0.0);
+        let (records, moments) = (Kept::default(), Kept::default());
+        Ok(Sources { tree, units, has_negative, positions: [x, y, z], masses: sorted_masses, records, moments })
+    }
+
+    /// Makes the records and moments of all cells.
+    pub fn expand(
+        &mut self,
+        expansions: &dyn Expansions<E>,
+        criterion: Criterion,
+        positions: &[[f64; 3]],
+        (threads, spare): (&Threads, &Spare),
+    ) -> Result<()> {
+        let (count, stride) = (self.tree.cells.len(), expansions.stride());
+        let zero = E::from_f64(0.0);
+        let mut records = spare.unwritten(count, CellRecord::default(), "the cells of a tree")?;
+        let mut moments = spare.unwritten((count + 1) * stride, zero, "the moments of cells")?;
+        moments[count * stride..].fill(zero);
+        let mut summaries = spare.unwritten(count, Summary::default(), "the cells of a tree")?;
+        let shared = Upward { sources: self, expansions, criterion, bodies: positions };
+        let scratch = Mutex::new(Vec::new());
+        for generation in self.tree.generations.iter().rev() {
+            // Children stand behind their parents' generation.
+            let (above, below) = moments.split_at_mut(generation.end * stride);
+            let (summaries_above, summaries_below) = summaries.split_at_mut(generation.end);
+            let (below, summaries_below) = (&*below, &*summaries_below);
+            let cells = &self.tree.cells[generation.clone()];
+            let tasks = cells
+                .chunks(CELLS_OF_TASK)
+                .zip(records[generation.clone()].chunks_mut(CELLS_OF_TASK))
+                .zip(above[generation.start * stride..].chunks_mut(CELLS_OF_TASK * stride))
+                .zip(summaries_above[generation.start..].chunks_mut(CELLS_OF_TASK));
+            threads.run(tasks, &scratch, Scratch::default, |(((cells, records), moments), summaries), scratch| {
+                let numbers = records.iter_mut().zip(moments.chunks_exact_mut(stride)).zip(summaries);
+                for (cell, ((record, moments), summary)) in cells.iter().zip(numbers) {
+                    moments.fill(zero);
+                    *summary = if cell.is_leaf() {
+                        shared.leaf(cell, moments, scratch)
+                    } else {
+                        let children = cell.child_range();
+                        let (first, end) = (children.start - generation.end, children.end - generation.end);
+                        shared.parent(cell, &summaries_below[first..end], &below[first * stride..end * stride], moments)
+                    };
+                    *record = shared.record(cell, summary);
+                }
+            });
+        }
+        let failed = lock(&scratch).iter().any(|scratch| scratch.failed);
+        (self.records, self.moments) = (records, moments);
+        if failed { Err(memory::none::<[E; 4]>(self.masses.len(), "the bodies of a leaf")) } else { Ok(()) }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// The memory that a thread works in: the bodies of a leaf, quantity after quantity.
+#[derive(Default)]
+struct Scratch<E> {
+    rows: [Vec<E>; 4],
+    failed: bool,
+}
+
+/// The data that all cells are made of.
+struct Upward<'a, E: Number> {
+    sources: &'a Sources<E>,
+    expansions: &'a dyn Expansions<E>,
+    criterion: Criterion,
+    bodies: &'a [[f64; 3]],
+}
+
+impl<E: Number> Upward<'_, E> {
+    /// Returns a center as the numbers of a record have it.
+    fn rounded(center: [f64; 3]) -> [f64; 3] {
+        center.map(|coordinate| {
+            let high = E::from_f64(coordinate).to_f64();
+            high + E::from_f64(coordinate - high).to_f64()
+        })
+    }
+
+    /// Makes the moments of a leaf.
+    fn leaf(&self, cell: &Cell, moments: &mut [E], scratch: &mut Scratch<E>) -> Summary {
+        let Sources { positions: [x, y, z], masses, .. } = self.sources;
+        let mut bodies = cell.body_range();
+        let mut masses = &masses[bodies.clone()];
+        let mass: f64 = masses.iter().map(|mass| mass.abs()).sum();
+        // Bodies in one point are one body.
+        let of_point = [masses.iter().sum()];
+        if cell.is_point() {
+            masses = &of_point;
+            bodies.end = bodies.start + 1;
+        }
+        let (x, y, z) = (&x[bodies.clone()], &y[bodies.clone()], &z[bodies.clone()]);
+        let count = bodies.len();
+        let size: f64 = masses.iter().map(|mass| mass.abs()).sum();
+        let weight = |body: usize| if size > 0.0 { masses[body].abs() / size } else { 1.0 / count as f64 };
+        // From the first body, so that the centre of bodies in one place is that place.
+        let mut offset = [0.0; 3];
+        for body in 1..count {
+            let weight = weight(body);
+            offset[0] += weight * (x[body] - x[0]);
+            offset[1] += weight * (y[body] - y[0]);
+            offset[2] += weight * (z[body] - z[0]);
+        }
+        let center = Self::rounded([x[0] + offset[0], y[0] + offset[1], z[0] + offset[2]]);
+        let padded = count.next_multiple_of(MAX_LANES);
+        let zero = E::from_f64(0.0);
+        for row in &mut scratch.rows {
+            row.clear();
+            if memory::lengthen(row, padded, "the bodies of a leaf", || zero).is_err() {
+                scratch.failed = true;
+                return Summary::default();
+            }
+        }
+        let (power, mut reach, mut radius2) = (self.expansions.order() as i32, 0.0, 0.0_f64);
+        let [of_masses, of_x, of_y, of_z] = &mut scratch.rows;
+        for body in 0..count {
+            let distance = [x[body] - center[0], y[body] - center[1], z[body] - center[2]];
+            of_masses[body] = E::from_f64(masses[body]);
+            of_x[body] = E::from_f64(distance[0]);
+            of_y[body] = E::from_f64(distance[1]);
+            of_z[body] = E::from_f64(distance[2]);
+            let y2 = distance[0] * distance[0] + distance[1] * distance[1] + distance[2] * distance[2];
+            radius2 = radius2.max(y2);
+            let halves = y2.powi(power / 2);
+            reach += weight(body) * if power % 2 == 0 { halves } else { halves * y2.sqrt() };
+        }
+        self.expansions.moments_of_bodies(of_masses, [of_x, of_y, of_z], moments);
+        let radius = radius2.sqrt();
+        let reach = if reach > 0.0 { root(reach, power as usize).min(radius) } else { radius };
+        Summary { center, mass, radius, reach }
+    }
+
+    /// Makes the moments of a cell that has children.
+    fn parent(&self, cell: &Cell, children: &[Summary], of_children: &[E], moments: &mut [E]) -> Summary {
+        let mass: f64 = children.iter().map(|child| child.mass).sum();
+        let mut center = [0.0; 3];
+        let number = self.sources.tree.cells[cell.child_range()].iter();
+        for (child, bodies) in children.iter().zip(number.map(|child| f64::from(child.bodies))) {
+            let weight = if mass > 0.0 { child.mass / mass } else { bodies / f64::from(cell.bodies) };
+            center.iter_mut().zip(child.center).for_each(|(sum, coordinate)| *sum += weight * coordinate);
+        }
+        let center = Self::rounded(center);
+        let mut shifts = [[E::from_f64(0.0); MAX_LANES]; 3];
+        let mut radius = 0.0_f64;
+        for (place, child) in children.iter().enumerate() {
+            let distance: [f64; 3] = std::array::from_fn(|k| center[k] - child.center[k]);
+            (0..3).for_each(|k| shifts[k][place] = E::from_f64(distance[k]));
+            radius = radius.max(length(distance) + child.radius);
+        }
+        if cell.bodies <= BODIES_OF_RADIUS {
+            let [x, y, z] = &self.sources.positions;
+            let distance2 = |body: usize| {
+                let distance = [x[body] - center[0], y[body] - center[1], z[body] - center[2]];
+                distance[0] * distance[0] + distance[1] * distance[1] + distance[2] * distance[2]
+            };
+            radius = radius.min(cell.body_range().map(distance2).fold(0.0, f64::max).sqrt());
+        }
+        self.expansions.moments_of_children(of_children, &shifts, children.len(), moments);
+        Summary { center, mass, radius, reach: self.reach(radius, mass, moments) }
+    }
+
+    /// Returns the radius `rho` of the criterion, from the traces of moments.
+    fn reach(&self, radius: f64, mass: f64, moments: &[E]) -> f64 {
+        // Only without negative masses are moments sums of magnitudes.
+        if self.sources.has_negative || mass <= 0.0 {
+            return radius;
+        }
+        let order = self.expansions.order();
+        let half = order / 2;
+        let mut trace = 0.0;
+        for a in 0..=half {
+            for b in 0..=half - a {
+                let c = half - a - b;
+                let count = factorial([half, 0, 0]) / factorial([a, b, c]);
+                let component = [2 * a, 2 * b, 2 * c];
+                trace += count * factorial(component) * moments[place(component)].to_f64();
+            }
+        }
+        let sum = if order % 2 == 0 { trace } else { trace * radius };
+        root((sum / mass).max(0.0), order).min(radius)
+    }
+
+    /// Returns the record of a cell.
+    fn record(&self, cell: &Cell, summary: &Summary) -> CellRecord<E> {
+        let Summary { center, mass, radius, reach } = *summary;
+        let units = &self.sources.units;
+        let reach = match self.criterion {
+            Criterion::Error { .. } => reach,
+            Criterion::Angle { theta } if cell.bodies > 1 => {
+                let cube = &self.sources.tree.cube;
+                let first = self.bodies[self.sources.tree.order[cell.first_body as usize] as usize];
+                let depth = u32::from(cell.depth);
+                let side = cube.side(depth) * units.length;
+                let offset = if depth > LEVELS {
+                    side * SQRT_3 / 2.0
+                } else {
+                    let middle = cube.middle(cube.key(first), depth);
+                    length(std::array::from_fn(|k| center[k] - middle[k] * units.length))
+                };
+                side / theta + offset
+            }
+            Criterion::Angle { .. } => 0.0,
+        };
+        let high = center.map(E::from_f64);
+        let low = std::array::from_fn(|k| E::from_f64(center[k] - high[k].to_f64()));
+        // A little more than rounding takes away.
+        let radius = radius * (1.0 + 1e-6);
+        CellRecord {
+            center: high,
+            mass: E::from_f64(mass),
+            center_low: low,
+            radius: if radius > units.largest { E::INFINITY } else { E::from_f64(radius) },
+            reach: E::from_f64(reach * (1.0 + 1e-6)),
+            opening: if cell.is_leaf() { E::from_f64(-1.0) } else { E::from_f64(radius) },
+            reserved: [E::from_f64(0.0); 2],
+        }
+    }
+}
+
+/// Returns the root of a degree.
+fn root(number: f64, degree: usize) -> f64 {
+    match degree {
+        4 => number.sqrt().sqrt(),
+        degree => number.powf(1.0 / degree as f64),
+    }
+}
+
+fn length(vector: [f64; 3]) -> f64 {
+    vector.iter().map(|component| component * component).sum::<f64>().sqrt()
+}

@@ -1,0 +1,686 @@
+//! Sorted bodies, cells and moments on a device.
+
+use bytemuck::{bytes_of, cast_slice};
+
+use super::clock::Clock;
+use super::constants::{
+    BOX_THREADS, BodyLayout, CELL_THREADS, CELL_TILE, CELLS_OF_BLOCK, CHILDREN, CUBE_NUMBERS, DIGIT_BITS, FOUND,
+    FOUND_CROWDED, FOUND_DEEP, FOUND_LARGE, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, GENERATIONS, INNER_THREADS,
+    KEY_THREADS, LANES, LEAF_THREADS, LINK_THREADS, MOST_BOXES, SCAN_THREADS, SORT_THREADS, SORT_TURNS,
+    defines_of_order, record, unit_of_order,
+};
+use crate::cells::Cell;
+use crate::criterion::Criterion;
+use kyoho_core::{Error, Result, TreePhase};
+use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Launch, Place};
+use kyoho_hal::room::Room;
+use kyoho_laws::expansion::LOWEST_ORDER;
+use kyoho_methods::gpu::code::{SOURCE_OF_EXPANSIONS, SOURCE_OF_TREES, load_unit};
+
+/// Passes of the sort that take all bits of a word.
+const ALL_PASSES: usize = 64 / DIGIT_BITS;
+/// Keys below which the sort takes the smaller tiles.
+const FEW_KEYS: usize = 1 << 19;
+/// One body of so many may be crowded before the sort compares more bits.
+const CROWDED: usize = 64;
+/// Bodies for each cell that there is room for, at first.
+const CELLS: usize = 6;
+/// The most blocks of a kernel that goes through cells, whose number only the device knows.
+const CELL_BLOCKS: usize = 1 << 12;
+
+/// Names the kernels, in a structure that has each by its name.
+macro_rules! kernels {
+    ($structure:ident: $($name:ident),*) => {
+        pub(super) struct $structure<G: Gpu> {
+            $(pub(super) $name: G::Kernel,)*
+        }
+
+        impl<G: Gpu> $structure<G> {
+            fn load(gpu: &G, unit: &str, source: (&str, &[(String, i64)])) -> Result<$structure<G>> {
+                let names = [$(stringify!($name)),*];
+                let mut kernels = load_unit(gpu, (unit, unit), source, &names)?.into_iter();
+                $(let $name = kernels.next().expect("a kernel for each name");)*
+                Ok($structure { $($name),* })
+            }
+        }
+    };
+}
+
+kernels!(Kernels:
+    find_box, choose_cube, write_keys, count_digits_small, place_keys_small, count_digits_large, place_keys_large,
+    scan_rows, order_bodies, turn_masses, find_paths, join_tiles, count_cells, write_cells, link_cells,
+    link_next, find_neighbours, add_points
+);
+kernels!(ShareKernels: pack_bodies, take_share);
+kernels!(OwnKernels:
+    look_for_indices, write_index_keys, look_for_repeats, invert_order, link_indices, find_own, take_away_own
+);
+kernels!(SinkKernels:
+    scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups, add_near, join_parts,
+    leave_out_far
+);
+kernels!(Expansions: sum_leaves, sum_bodies, sum_children, find_interactions, add_far, shift_locals, find_forces);
+
+impl<G: Gpu> ShareKernels<G> {
+    /// Loads the kernels for shares.
+    pub(super) fn new(gpu: &G) -> Result<ShareKernels<G>> {
+        ShareKernels::load(gpu, "tree", (SOURCE_OF_TREES, &[]))
+    }
+}
+
+impl<G: Gpu> OwnKernels<G> {
+    /// Loads the kernels for the sources that sinks leave out.
+    pub(super) fn new(gpu: &G) -> Result<OwnKernels<G>> {
+        OwnKernels::load(gpu, "tree", (SOURCE_OF_TREES, &[]))
+    }
+}
+
+impl<G: Gpu> SinkKernels<G> {
+    /// Loads the kernels of sinks, which no order of expansion changes.
+    pub(super) fn new(gpu: &G) -> Result<SinkKernels<G>> {
+        SinkKernels::load(gpu, "tree", (SOURCE_OF_TREES, &[]))
+    }
+}
+
+/// Where the bodies of a tree lie on the device.
+#[derive(Clone, Copy)]
+pub struct Given<A> {
+    /// The memory.
+    pub memory: A,
+    /// The places in it.
+    pub layout: BodyLayout,
+    /// The number of places.
+    pub places: usize,
+    /// The number of bodies; the other places have positions beyond all bodies.
+    pub bodies: usize,
+    /// The factor of masses.
+    pub mass_factor: f64,
+    /// The squared softening.
+    pub softening2: f64,
+    /// The cube of another tree, in whose units these bodies are.
+    pub frame: Option<A>,
+    /// Memory for all places as [`BodyLayout::PACKED`] has them, to which the bodies are copied
+    /// before they are sorted: a position and a mass side by side come in one piece when they are
+    /// read in the order of the keys.
+    pub to_pack: Option<A>,
+}
+
+/// The places, bodies, softening and factor of masses of a tree that was built.
+pub type Built = (usize, usize, f64, f64);
+
+impl<A: Copy> Given<A> {
+    /// Returns the bodies as they lie where they were packed.
+    fn packed(&self) -> Given<A> {
+        let packed = |memory| Given { memory, layout: BodyLayout::PACKED, to_pack: None, ..*self };
+        self.to_pack.map_or(*self, packed)
+    }
+
+    /// Returns what tells a tree of these bodies from another of the same sources.
+    pub fn built(&self) -> Built {
+        (self.places, self.bodies, self.softening2, self.mass_factor)
+    }
+}
+
+/// A tree on a device.
+pub struct Tree<G: Gpu> {
+    pub(super) kernels: Kernels<G>,
+    pub(super) expansions: Option<(usize, Expansions<G>)>,
+    boxes: Room<G>,
+    pub(super) cube: Room<G>,
+    pub(super) found: Room<G>,
+    report: G::HostMemory,
+    /// Keys and numbers of bodies, between which the sort goes to and fro; the ordered ones are in
+    /// the second.
+    keys: [Room<G>; 2],
+    pub(super) numbers: [Room<G>; 2],
+    /// Which of them have the sorted ones.
+    pub(super) sorted: usize,
+    lows: Room<G>,
+    counts: Room<G>,
+    totals: Room<G>,
+    pub(super) high: Room<G>,
+    pub(super) low: Room<G>,
+    paths: Room<G>,
+    pub(super) cells: Room<G>,
+    children: Room<G>,
+    pub(super) nexts: Room<G>,
+    pub(super) parents: Room<G>,
+    pub(super) leaves: Room<G>,
+    pub(super) places: Room<G>,
+    pub(super) reaches: Room<G>,
+    pub(super) moments: Room<G>,
+    /// Cells that there is room for.
+    room: usize,
+    /// Cells whose moments there is room for.
+    room_of_summed: usize,
+    /// Passes of the sort, once known. They decide how long it takes and nothing else.
+    passes: Option<usize>,
+    words: i32,
+    pub(super) bodies: usize,
+    pub(super) starts: Vec<u32>,
+    /// The end of the cells whose moments are summed from their children.
+    end_of_large: u32,
+    has_negative: bool,
+    /// The order and the opening angle, if there is one, of the moments that were summed.
+    summed: Option<(usize, f32)>,
+    pub(super) clock: Clock,
+}
+
+impl<G: Gpu> Tree<G> {
+    /// Makes a tree without bodies.
+    pub fn new(gpu: &G) -> Result<Tree<G>> {
+        let room = || Room::new(gpu, "trees");
+        Ok(Tree {
+            kernels: Kernels::load(gpu, "tree", (SOURCE_OF_TREES, &[]))?,
+            expansions: None,
+            boxes: room()?,
+            cube: room()?,
+            found: room()?,
+            report: gpu.allocate_host(4 * FOUND, "trees")?,
+            keys: [room()?, room()?],
+            numbers: [room()?, room()?],
+            sorted: 0,
+            lows: room()?,
+            counts: room()?,
+            totals: room()?,
+            high: room()?,
+            low: room()?,
+            paths: room()?,
+            cells: room()?,
+            children: room()?,
+            nexts: room()?,
+            parents: room()?,
+            leaves: room()?,
+            places: room()?,
+            reaches: room()?,
+            moments: room()?,
+            room: 0,
+            room_of_summed: 0,
+            passes: None,
+            words: 1,
+            bodies: 0,
+            starts: Vec::new(),
+            end_of_large: 0,
+            has_negative: false,
+            summed: None,
+            clock: Clock::default(),
+        })
+    }
+
+    /// Whether some mass is negative. The tree's sources are then those of positive mass, until
+    /// [`Tree::turn_masses`].
+    pub fn has_negative(&self) -> bool {
+        self.has_negative
+    }
+
+    /// Begins to put the masses of some sign in the place of the others: those that are positive
+    /// when they are multiplied by `given.mass_factor`. Moments have to be summed again.
+    ///
+    /// # Safety
+    /// As for [`Tree::build`], with the same bodies, until the queue has done the work.
+    pub unsafe fn turn_masses(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
+        let count = self.bodies as u32;
+        self.summed = None;
+        let arguments = [
+            Argument::Bytes(bytes_of(&given.layout)),
+            Argument::Memory(given.memory),
+            self.numbers[self.sorted].at(),
+            self.high.at(),
+            Argument::Bytes(bytes_of(&count)),
+            Argument::Bytes(bytes_of(&given.mass_factor)),
+        ];
+        let shape = (self.bodies.div_ceil(KEY_THREADS), KEY_THREADS);
+        // SAFETY: the caller's promise.
+        unsafe { launch(on, &mut self.kernels.turn_masses, shape, &arguments) }
+    }
+
+    /// Returns the cube, in whose units other bodies can be given.
+    pub fn frame(&self) -> Address<G> {
+        self.cube.0.address()
+    }
+
+    /// Returns the numbers of the bodies in Morton order.
+    pub fn sorted_numbers(&self) -> Address<G> {
+        self.numbers[self.sorted].0.address()
+    }
+
+    /// Returns the number of cells.
+    pub fn cells(&self) -> usize {
+        self.starts.last().map_or(0, |count| *count as usize)
+    }
+
+    /// Sorts bodies and makes the cells. The bodies may be more than none.
+    ///
+    /// # Safety
+    /// The memory has all that the layout says, and the one to pack into has room for all places.
+    /// Neither is freed or written to by others until this returns.
+    pub unsafe fn build(&mut self, (gpu, queue): (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
+        let on = (gpu, queue);
+        let (places, bodies) = (given.places, given.bodies);
+        if places > i32::MAX as usize {
+            let (what, value) = ("the number of bodies of a tree on one GPU", places as i64);
+            return Err(Error::BadCount { what, value, allowed: format!("0 to {}", i32::MAX) });
+        }
+        self.bodies = bodies;
+        self.summed = None;
+        self.starts.clear();
+        if bodies == 0 {
+            return Ok(());
+        }
+        self.make_room(gpu, given)?;
+        self.clock.begin(on)?;
+        // SAFETY: the caller's promise; `make_room` saw to memory for so many bodies.
+        unsafe {
+            let mut passes = self.passes.unwrap_or(if bodies < FEW_KEYS { 5 } else { 6 });
+            self.find_cube(on, given)?;
+            self.sort(on, given, passes)?;
+            self.clock.end(on, TreePhase::Sort)?;
+            self.make_cells(on)?;
+            loop {
+                let report = self.report(on)?;
+                if report[FOUND_DEEP] != 0 && self.words == 1 {
+                    self.lows.see_to(gpu, 8 * places)?;
+                    self.find_cube(on, given)?;
+                    self.sort_deep(on, given)?;
+                } else if report[FOUND_UNSORTED] != 0 {
+                    passes = ALL_PASSES;
+                    self.find_cube(on, given)?;
+                    self.sort(on, given, passes)?;
+                } else if report[FOUND_STARTS + GENERATIONS] as usize >= self.room {
+                    self.make_room_for_cells(gpu, report[FOUND_STARTS + GENERATIONS] as usize + 1)?;
+                } else {
+                    let is_few = |place: usize| report[FOUND_CROWDED + place] as usize <= bodies / CROWDED;
+                    if self.words == 1 {
+                        let fewer = usize::from(is_few(1) && passes > 1);
+                        self.passes = Some(if is_few(0) { passes - fewer } else { (passes + 1).min(ALL_PASSES) });
+                    }
+                    self.starts.extend_from_slice(&report[FOUND_STARTS..]);
+                    self.has_negative = report[FOUND_NEGATIVE] != 0;
+                    self.end_of_large = report[FOUND_LARGE];
+                    return self.clock.end(on, TreePhase::Cells);
+                }
+                self.make_cells(on)?;
+            }
+        }
+    }
+
+    fn make_room(&mut self, gpu: &G, given: &Given<Address<G>>) -> Result<()> {
+        let Given { places, bodies, .. } = *given;
+        let tile = SORT_THREADS * SORT_TURNS[usize::from(places >= FEW_KEYS)];
+        let (sort_tiles, cell_tiles) = (places.div_ceil(tile), bodies.div_ceil(CELL_TILE));
+        self.boxes.see_to(gpu, MOST_BOXES * 6 * 8)?;
+        self.cube.see_to(gpu, CUBE_NUMBERS * 8)?;
+        self.found.see_to(gpu, FOUND * 4)?;
+        for k in 0..2 {
+            self.keys[k].see_to(gpu, 8 * places)?;
+            self.numbers[k].see_to(gpu, 4 * places)?;
+        }
+        self.counts.see_to(gpu, 4 * ((1 << DIGIT_BITS) * sort_tiles).max(GENERATIONS * cell_tiles))?;
+        self.totals.see_to(gpu, 4 << DIGIT_BITS)?;
+        self.high.see_to(gpu, 16 * bodies)?;
+        self.low.see_to(gpu, 16 * bodies)?;
+        self.paths.see_to(gpu, 16 * cell_tiles)?;
+        self.leaves.see_to(gpu, 4 * bodies)?;
+        if self.room < bodies / CELLS + 64 {
+            self.make_room_for_cells(gpu, bodies / CELLS + 64)?;
+        }
+        Ok(())
+    }
+
+    fn make_room_for_cells(&mut self, gpu: &G, room: usize) -> Result<()> {
+        self.room = 0;
+        self.cells.see_to(gpu, room * size_of::<Cell>())?;
+        self.children.see_to(gpu, room * 4)?;
+        self.parents.see_to(gpu, room * 4)?;
+        self.room = room;
+        Ok(())
+    }
+
+    /// Begins the search for the cube.
+    unsafe fn find_cube(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
+        let blocks = given.places.div_ceil(4 * BOX_THREADS).min(MOST_BOXES);
+        let (memory, count, number) = (Argument::Memory(given.memory), given.places as u32, blocks as i32);
+        let (layout, boxes) = (Argument::Bytes(bytes_of(&given.layout)), self.boxes.at());
+        let kernels = &mut self.kernels;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let arguments = [layout, memory, boxes, Argument::Bytes(bytes_of(&count))];
+            launch_after_copies(on, &mut kernels.find_box, (blocks, BOX_THREADS), &arguments)?;
+            let softening2 = Argument::Bytes(bytes_of(&given.softening2));
+            let (places, number) = (Argument::Bytes(bytes_of(&count)), Argument::Bytes(bytes_of(&number)));
+            let arguments = [layout, memory, boxes, self.cube.at(), self.found.at(), places, number, softening2];
+            launch(on, &mut kernels.choose_cube, (1, BOX_THREADS), &arguments)
+        }
+    }
+
+    /// Begins to write a word of the keys of all places, in some order or in their own, and packs
+    /// the bodies if there is memory for that.
+    unsafe fn make_keys(
+        &mut self,
+        on: (&G, &G::Queue),
+        given: &Given<Address<G>>,
+        word: i32,
+        (keys, order): (Argument<Address<G>>, Option<Argument<Address<G>>>),
+        count: usize,
+    ) -> Result<()> {
+        let (number, is_ordered, packs) =
+            (count as u32, i32::from(order.is_some()), i32::from(given.to_pack.is_some()));
+        let arguments = [
+            Argument::Bytes(bytes_of(&given.layout)),
+            Argument::Memory(given.memory),
+            self.cube.at(),
+            keys,
+            order.unwrap_or(self.numbers[0].at()),
+            Argument::Memory(given.to_pack.unwrap_or(given.memory)),
+            Argument::Bytes(bytes_of(&number)),
+            Argument::Bytes(bytes_of(&word)),
+            Argument::Bytes(bytes_of(&is_ordered)),
+            Argument::Bytes(bytes_of(&packs)),
+        ];
+        // SAFETY: the caller's promise.
+        unsafe { launch(on, &mut self.kernels.write_keys, (count.div_ceil(KEY_THREADS), KEY_THREADS), &arguments) }
+    }
+
+    /// Begins to sort the keys, which are in `self.keys[self.sorted]`, by their highest bits.
+    unsafe fn sort_keys(&mut self, on: (&G, &G::Queue), places: usize, passes: usize, has_numbers: bool) -> Result<()> {
+        let rooms =
+            SortRooms { keys: &self.keys, numbers: &self.numbers, counts: &mut self.counts, totals: &mut self.totals };
+        let from = (self.sorted, has_numbers);
+        // SAFETY: the caller's promise.
+        self.sorted = unsafe { sort_keys(on, &mut self.kernels, rooms, (places, passes), from)? };
+        Ok(())
+    }
+
+    /// Begins to sort by the first word, of which the highest bits are compared first.
+    unsafe fn sort(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>, passes: usize) -> Result<()> {
+        (self.sorted, self.words) = (0, 1);
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.make_keys(on, given, 0, (self.keys[0].at(), None), given.places)?;
+            self.sort_keys(on, given.places, passes, false)?;
+            self.order(on, &given.packed(), 64 - DIGIT_BITS * passes)
+        }
+    }
+
+    /// Begins to sort by both words: first by the second.
+    unsafe fn sort_deep(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
+        (self.sorted, self.words) = (0, 2);
+        // The sort by the first word has packed them.
+        let given = &given.packed();
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.make_keys(on, given, 1, (self.keys[0].at(), None), given.places)?;
+            self.sort_keys(on, given.places, ALL_PASSES, false)?;
+            let order = self.numbers[self.sorted].at();
+            self.make_keys(on, given, 0, (self.keys[self.sorted].at(), Some(order)), given.places)?;
+            self.sort_keys(on, given.places, ALL_PASSES, true)?;
+            self.order(on, given, 0)?;
+            let order = self.numbers[self.sorted].at();
+            self.make_keys(on, given, 1, (self.lows.at(), Some(order)), given.bodies)
+        }
+    }
+
+    /// Begins to put the bodies in the order of their keys, which are sorted by the bits above
+    /// `shift`.
+    unsafe fn order(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>, shift: usize) -> Result<()> {
+        let (from, to) = (self.sorted, 1 - self.sorted);
+        let (number, shift) = (given.bodies as u32, shift as i32);
+        let arguments = [
+            Argument::Bytes(bytes_of(&given.layout)),
+            Argument::Memory(given.memory),
+            given.frame.map_or(self.cube.at(), Argument::Memory),
+            self.keys[from].at(),
+            self.numbers[from].at(),
+            self.keys[to].at(),
+            self.numbers[to].at(),
+            self.high.at(),
+            self.low.at(),
+            self.found.at(),
+            Argument::Bytes(bytes_of(&number)),
+            Argument::Bytes(bytes_of(&shift)),
+            Argument::Bytes(bytes_of(&given.mass_factor)),
+        ];
+        self.sorted = to;
+        let shape = (given.bodies.div_ceil(KEY_THREADS), KEY_THREADS);
+        // SAFETY: the caller's promise.
+        unsafe { launch(on, &mut self.kernels.order_bodies, shape, &arguments) }
+    }
+
+    /// Begins to make the cells of ordered bodies.
+    unsafe fn make_cells(&mut self, on: (&G, &G::Queue)) -> Result<()> {
+        let tiles = self.bodies.div_ceil(CELL_TILE);
+        let (count, number, room) = (self.bodies as u32, tiles as i32, self.room as u32);
+        let (keys, lows, paths) = (self.keys[self.sorted].at(), self.lows.at(), self.paths.at());
+        // The sort needs its other keys no more, so that the depths may lie there.
+        let depths = self.keys[1 - self.sorted].at();
+        let (found, counts, totals) = (self.found.at(), self.counts.at(), self.totals.at());
+        let (cells, children, parents, leaves) =
+            (self.cells.at(), self.children.at(), self.parents.at(), self.leaves.at());
+        let [count, words, tiles_, room] =
+            [bytes_of(&count), bytes_of(&self.words), bytes_of(&number), bytes_of(&room)].map(Argument::Bytes);
+        let (kernels, shape) = (&mut self.kernels, (tiles, CELL_THREADS));
+        // SAFETY: the caller's promise.
+        unsafe {
+            launch(on, &mut kernels.find_paths, shape, &[keys, lows, depths, paths, found, count, words])?;
+            launch(on, &mut kernels.join_tiles, (2, CELL_THREADS), &[paths, tiles_])?;
+            launch(on, &mut kernels.count_cells, shape, &[depths, paths, counts, count])?;
+            scan(on, &mut kernels.scan_rows, (self.counts.at(), self.totals.at()), GENERATIONS, tiles)?;
+            let arguments = [depths, paths, counts, totals, cells, children, parents, leaves, found, count, room];
+            launch(on, &mut kernels.write_cells, shape, &arguments)?;
+            let arguments = [keys, lows, cells, children, found, count, room, words];
+            let blocks = self.room.div_ceil(LINK_THREADS).min(CELL_BLOCKS);
+            launch(on, &mut kernels.link_cells, (blocks, LINK_THREADS), &arguments)
+        }
+    }
+
+    /// Waits for what the device found.
+    fn report(&mut self, (gpu, queue): (&G, &G::Queue)) -> Result<[u32; FOUND]> {
+        let to = Place::Host(self.report.as_mut_ptr());
+        // SAFETY: both memories have so many bytes, and the copy is waited for.
+        unsafe { gpu.copy(queue, Place::Device(&self.found.0, 0), to, 4 * FOUND)? };
+        gpu.record(queue)?.wait()?;
+        Ok(std::array::from_fn(|k| self.report.as_slice::<u32>()[k]))
+    }
+
+    /// Begins to sum the moments of all cells, for an order of expansions, unless that was done.
+    ///
+    /// # Safety
+    /// The tree is neither built again nor dropped until the queue has done the work.
+    pub unsafe fn sum_moments(&mut self, on: (&G, &G::Queue), order: usize, criterion: Criterion) -> Result<()> {
+        let theta = match criterion {
+            Criterion::Error { .. } => 0.0,
+            Criterion::Angle { theta } => theta as f32,
+        };
+        let wanted = Some((order, theta));
+        if self.starts.is_empty() || self.summed == wanted {
+            return Ok(());
+        }
+        self.summed = None;
+        if self.expansions.as_ref().is_none_or(|(loaded, _)| *loaded != order) {
+            let source = (SOURCE_OF_EXPANSIONS, &defines_of_order(order)[..]);
+            self.expansions = Some((order, Expansions::load(on.0, &unit_of_order(order), source)?));
+        }
+        let all = *self.starts.last().expect("there are starts") as usize;
+        if self.room_of_summed < all {
+            self.room_of_summed = all + all / 32;
+        }
+        self.places.see_to(on.0, 32 * self.room_of_summed)?;
+        self.reaches.see_to(on.0, 16 * self.room_of_summed)?;
+        self.moments.see_to(on.0, 4 * record(order) * self.room_of_summed)?;
+        self.clock.begin(on)?;
+        let (_, kernels) = self.expansions.as_mut().expect("they were loaded");
+        let [cells, high, low] = [self.cells.at(), self.high.at(), self.low.at()];
+        let [places, reaches, moments] = [self.places.at(), self.reaches.at(), self.moments.at()];
+        let theta = Argument::Bytes(bytes_of(&theta));
+        // SAFETY: the caller's promise.
+        unsafe {
+            let arguments = [cells, high, low, places, reaches, moments, self.found.at(), theta];
+            launch_after_copies(on, &mut kernels.sum_leaves, (all.div_ceil(LEAF_THREADS), LEAF_THREADS), &arguments)?;
+            launch(on, &mut kernels.sum_bodies, (all.div_ceil(CELLS_OF_BLOCK), LANES), &arguments)?;
+            for generation in (0..GENERATIONS).rev() {
+                let (first, end) = (self.starts[generation], self.starts[generation + 1].min(self.end_of_large));
+                if end <= first {
+                    continue;
+                }
+                let blocks = ((end - first) as usize).div_ceil(INNER_THREADS / CHILDREN);
+                let [first, end] = [bytes_of(&first), bytes_of(&end)].map(Argument::Bytes);
+                let arguments = [cells, places, reaches, moments, first, end, theta];
+                launch(on, &mut kernels.sum_children, (blocks, INNER_THREADS), &arguments)?;
+            }
+        }
+        self.summed = wanted;
+        self.clock.end(on, TreePhase::Moments)
+    }
+
+    /// Begins to sum what walks need of cells, with moments of whichever order is loaded.
+    ///
+    /// # Safety
+    /// As for [`Tree::sum_moments`].
+    pub unsafe fn sum_cells(&mut self, on: (&G, &G::Queue)) -> Result<()> {
+        let order = self.expansions.as_ref().map_or(LOWEST_ORDER, |(order, _)| *order);
+        // SAFETY: the caller's promise.
+        unsafe { self.sum_moments(on, order, Criterion::Error { tolerance: 0.0 }) }
+    }
+
+    /// Begins to find the cell that follows all that is below each cell, by which walks need no
+    /// stack.
+    ///
+    /// # Safety
+    /// As for [`Tree::sum_moments`].
+    pub unsafe fn link_next(&mut self, on: (&G, &G::Queue)) -> Result<()> {
+        self.nexts.see_to(on.0, 4 * self.cells())?;
+        self.clock.begin(on)?;
+        let arguments = [self.cells.at(), self.parents.at(), self.nexts.at(), self.found.at()];
+        let shape = (self.cells().div_ceil(LINK_THREADS), LINK_THREADS);
+        // SAFETY: the caller's promise.
+        unsafe { launch_after_copies(on, &mut self.kernels.link_next, shape, &arguments)? };
+        self.clock.end(on, TreePhase::Cells)
+    }
+
+    /// Copies what the device has, for tests and counts.
+    pub(super) fn copied<T: bytemuck::Pod>(
+        &self,
+        (gpu, queue): (&G, &G::Queue),
+        memory: &Room<G>,
+        count: usize,
+    ) -> Result<Vec<T>> {
+        let mut host = gpu.allocate_host(count * size_of::<T>(), "trees")?;
+        let to = Place::Host(host.as_mut_ptr());
+        // SAFETY: both memories have so many bytes, and the copy is waited for.
+        unsafe { gpu.copy(queue, Place::Device(&memory.0, 0), to, count * size_of::<T>())? };
+        gpu.synchronize(queue)?;
+        Ok(cast_slice::<u8, T>(&host.as_slice::<u8>()[..count * size_of::<T>()]).to_vec())
+    }
+
+    /// Copies the cells.
+    pub fn copy_cells(&self, on: (&G, &G::Queue)) -> Result<Vec<Cell>> {
+        self.copied(on, &self.cells, self.cells())
+    }
+
+    /// Copies the numbers of the bodies in the order of their keys.
+    pub fn copy_numbers(&self, on: (&G, &G::Queue)) -> Result<Vec<u32>> {
+        self.copied(on, &self.numbers[self.sorted], self.bodies)
+    }
+}
+
+/// Memory for a sort: keys and their numbers, between which it goes to and fro, and counts of digits.
+pub(super) struct SortRooms<'a, G: Gpu> {
+    pub(super) keys: &'a [Room<G>; 2],
+    pub(super) numbers: &'a [Room<G>; 2],
+    pub(super) counts: &'a mut Room<G>,
+    pub(super) totals: &'a mut Room<G>,
+}
+
+/// Begins to sort keys by their highest bits. They are in one of the two memories, with their numbers
+/// unless these are their places. Returns in which one they come.
+///
+/// # Safety
+/// As for [`Gpu::launch`]; there is room for so many keys and numbers.
+pub(super) unsafe fn sort_keys<G: Gpu>(
+    on: (&G, &G::Queue),
+    kernels: &mut Kernels<G>,
+    rooms: SortRooms<G>,
+    (places, passes): (usize, usize),
+    (mut sorted, mut has_numbers): (usize, bool),
+) -> Result<usize> {
+    let is_large = places >= FEW_KEYS;
+    let tiles = places.div_ceil(SORT_THREADS * SORT_TURNS[usize::from(is_large)]);
+    rooms.counts.see_to(on.0, 4 * (1 << DIGIT_BITS) * tiles)?;
+    rooms.totals.see_to(on.0, 4 << DIGIT_BITS)?;
+    let (counts, totals) = (rooms.counts.at(), rooms.totals.at());
+    let (count, place) = if is_large {
+        (&mut kernels.count_digits_large, &mut kernels.place_keys_large)
+    } else {
+        (&mut kernels.count_digits_small, &mut kernels.place_keys_small)
+    };
+    let number = places as u32;
+    for pass in ALL_PASSES - passes..ALL_PASSES {
+        let shift = (DIGIT_BITS * pass) as i32;
+        let (number, shift) = (Argument::Bytes(bytes_of(&number)), Argument::Bytes(bytes_of(&shift)));
+        let (from, to) = (sorted, 1 - sorted);
+        // SAFETY: the caller's promise.
+        unsafe {
+            launch(on, count, (tiles, SORT_THREADS), &[rooms.keys[from].at(), counts, number, shift])?;
+            scan(on, &mut kernels.scan_rows, (counts, totals), 1 << DIGIT_BITS, tiles)?;
+            let has = i32::from(has_numbers);
+            let arguments = [
+                rooms.keys[from].at(),
+                rooms.numbers[from].at(),
+                rooms.keys[to].at(),
+                rooms.numbers[to].at(),
+                counts,
+                totals,
+                number,
+                shift,
+                Argument::Bytes(bytes_of(&has)),
+            ];
+            launch(on, place, (tiles, SORT_THREADS), &arguments)?;
+        }
+        (sorted, has_numbers) = (to, true);
+    }
+    Ok(sorted)
+}
+
+/// Begins a kernel of so many blocks and threads of each, behind copies.
+///
+/// # Safety
+/// As for [`Gpu::launch`].
+pub(super) unsafe fn launch_after_copies<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
+    kernel: &mut G::Kernel,
+    (blocks, threads): (usize, usize),
+    arguments: &[Argument<Address<G>>],
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { gpu.launch(queue, Launch { kernel, blocks, threads, overlaps: false, arguments }) }
+}
+
+/// Begins a kernel behind another, which may still run when it starts.
+///
+/// # Safety
+/// As for [`Gpu::launch`].
+pub(super) unsafe fn launch<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
+    kernel: &mut G::Kernel,
+    (blocks, threads): (usize, usize),
+    arguments: &[Argument<Address<G>>],
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { gpu.launch(queue, Launch { kernel, blocks, threads, overlaps: true, arguments }) }
+}
+
+/// Begins to add up rows of counts.
+///
+/// # Safety
+/// As for [`Gpu::launch`].
+pub(super) unsafe fn scan<G: Gpu>(
+    on: (&G, &G::Queue),
+    kernel: &mut G::Kernel,
+    (counts, totals): (Argument<Address<G>>, Argument<Address<G>>),
+    rows: usize,
+    columns: usize,
+) -> Result<()> {
+    let columns = columns as i32;
+    // SAFETY: the caller's promise.
+    unsafe { launch(on, kernel, (rows, SCAN_THREADS), &[counts, totals, Argument::Bytes(bytes_of(&columns))]) }
+}
