@@ -1,5 +1,6 @@
 # make demo      build, run a Plummer model on the CPU, print the energy error
-# make test      install what the tests need (Debian) and run all of them
+# make test      install what the tests need (Debian) and run all that a change here can break
+# make test-all  that, and AMUSE built from its releases against an installation
 # make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with
 #                DROPIN=1 also in the place of the libraries that old codes link: libsapporo, libg6,
 #                libg5, libpg5, libpg6
@@ -39,19 +40,21 @@ WEAK := 'g6*' 'g5_*' get_device_count
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
-.PHONY: demo test suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests check tests build install uninstall wheel demo-tools test-tools
+.PHONY: demo test test-all suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests check tests build install uninstall wheel demo-tools test-tools
 
 demo: demo-tools build
 	$(BUILT)/kyoho info
 	$(BUILT)/kyoho run --plummer 1024 --t-end 1 --eta 0.02 --eps 0.01
 
-# A crate is compiled by one thread, beside which there is time for the checks. Building AMUSE takes
-# one thread much of the time, and so does the conformance suite, for which a process compiles one
-# kernel of PoCL at a time; what it has compiled, it keeps for the others in the tests' own folder.
+# The conformance suite takes one thread much of the time, as a process compiles one kernel of PoCL at
+# a time; what it has compiled, it keeps for the others in the tests' own folder.
 test: export POCL_CACHE_DIR := $(abspath $(TARGET))/tmp/opencl/pocl
 test: test-tools
 	$(MAKE) --jobs=2 --output-sync=target tests check
-	$(MAKE) --jobs=4 --keep-going --output-sync=target suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests
+	$(MAKE) --jobs=3 --keep-going --output-sync=target suite-of-order-4 suite-of-other-orders other-tests
+
+test-all: test
+	$(MAKE) tests-with-amuse
 
 suite-of-order-4:
 	cargo test --no-fail-fast --test conformance -- order_4
