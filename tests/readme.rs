@@ -1,5 +1,5 @@
-//! The programs in the README and in the page on interfaces compile as they stand and print what
-//! these say, and the README's table has every variable.
+//! The programs in the README and in the page on interaction lists compile as they stand and print
+//! what these say, and the README's table has every variable.
 
 mod common;
 
@@ -53,9 +53,9 @@ fn the_program_in_fortran() {
 /// The program has what it prints in a comment.
 #[test]
 fn the_program_with_interaction_lists() {
-    let printed = printed_by(("docs/interfaces.md", "c"), "two_groups.c", "gcc", NATIVE);
+    let printed = printed_by(("docs/interfaces/lists-and-trees.md", "c"), "two_groups.c", "gcc", NATIVE);
     assert_eq!(printed, "0.50 1.44 -1.25\n");
-    assert!(text("docs/interfaces.md").contains(&format!("/* {} */", printed.trim())));
+    assert!(text("docs/interfaces/lists-and-trees.md").contains(&format!("/* {} */", printed.trim())));
 }
 
 /// Returns the names in a text that begin with `KYOHO_` and follow this prefix.

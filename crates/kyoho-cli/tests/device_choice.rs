@@ -183,7 +183,7 @@ fn build(folder: &Path) -> PathBuf {
 /// The documentation names every variable that decides.
 #[test]
 fn the_documentation_names_all_that_decide() {
-    let (page, source) = (text("docs/interfaces.md"), text("src/config/launcher.rs"));
+    let (page, source) = (text("docs/interfaces/devices.md"), text("src/config/launcher.rs"));
     let names = source.split('"').skip(1).step_by(2).filter(|name| {
         name.contains('_') && name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_' || letter == '2')
     });
@@ -191,6 +191,6 @@ fn the_documentation_names_all_that_decide() {
         names.chain(["KYOHO_DEVICES", "sapporo2.config", "GPU_LIST", "CUDA_VISIBLE_DEVICES"]).collect();
     assert!(names.len() > 14, "{names:?}");
     for name in names {
-        assert!(page.contains(name), "{name} is not in docs/interfaces.md");
+        assert!(page.contains(name), "{name} is not in docs/interfaces/devices.md");
     }
 }

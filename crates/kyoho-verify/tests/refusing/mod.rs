@@ -12,8 +12,8 @@ use kyoho_core::{Error, Result};
 
 use crate::common::programs::alone;
 
-/// The smallest size that can be refused. `docs/interfaces.md` says that the process ends if it
-/// cannot have less.
+/// The smallest size that can be refused. `docs/interfaces/devices.md` says that the process ends if
+/// it cannot have less.
 const LARGE: usize = 512;
 
 struct Allocator;
