@@ -1,6 +1,6 @@
 # make demo      build, run a Plummer model on the CPU, print the energy error
 # make test      install what the tests need (Debian) and run all that a change here can break
-# make test-all  that, and AMUSE built from its releases against an installation
+# make test-all  that, the figures of articles, and AMUSE built from its releases
 # make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with
 #                DROPIN=1 also in the place of the libraries that old codes link: libsapporo, libg6,
 #                libg5, libpg5, libpg6
@@ -54,6 +54,7 @@ test: test-tools
 	$(MAKE) --jobs=3 --keep-going --output-sync=target suite-of-order-4 suite-of-other-orders other-tests
 
 test-all: test
+	cargo test --no-fail-fast --package kyoho-articles
 	$(MAKE) tests-with-amuse
 
 suite-of-order-4:
@@ -75,7 +76,7 @@ tests:
 check: export CARGO_TARGET_DIR := $(TARGET)/check
 check:
 	cargo fmt --all --check
-	cargo clippy --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
 
 build:

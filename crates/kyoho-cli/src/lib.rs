@@ -1,23 +1,24 @@
 //! The `kyoho` command. It shows what the library finds on this machine, measures its speed, checks
 //! it, and runs N-body systems.
 
-#[macro_use]
-mod out;
+#![allow(missing_docs, reason = "the names say what options and numbers of tables are")]
 
-mod bench;
+#[macro_use]
+pub mod out;
+
+pub mod bench;
 mod converge;
-mod count;
-mod density;
-mod failure;
-mod figures;
-mod file;
+pub mod count;
+pub mod density;
+pub mod failure;
+pub mod file;
 mod info;
-mod machine;
-mod model;
+pub mod machine;
+pub mod model;
 mod pair;
-mod picture;
+pub mod picture;
 mod precision;
-mod progress;
+pub mod progress;
 mod run;
 mod verify;
 
@@ -48,8 +49,6 @@ enum Command {
     /// Check the orders of the integrators: energy errors with a shared step, halved again and
     /// again
     Converge(converge::Arguments),
-    /// Make the figures of articles again on this machine: tables and plots beside their numbers
-    Figures(Box<figures::Arguments>),
     /// Make a model that `run` reads: Plummer, Hernquist, spheres, a part of the early universe,
     /// galaxies on a choreography, a cartwheel
     Model(model::Arguments),
@@ -61,11 +60,18 @@ enum Command {
     Plummer(model::IsolatedArguments),
 }
 
-/// Returns what a command line asks for. The first word is the name of the command.
+/// Returns what words say for a command, whose texts fit the width of the terminal. The first word
+/// is the name of the command.
+pub fn parsed_by(
+    command: clap::Command,
+    words: impl IntoIterator<Item = OsString>,
+) -> Result<clap::ArgMatches, clap::Error> {
+    command.term_width(out::width()).try_get_matches_from(words)
+}
+
 fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-    let mut command = Arguments::command().term_width(out::width());
-    let matches = command.try_get_matches_from_mut(words)?;
-    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let matches = parsed_by(Arguments::command(), words)?;
+    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut Arguments::command()))
 }
 
 /// Returns why a command line is none of this command, if so. Nothing runs, so that tests can read
@@ -82,7 +88,6 @@ pub fn main() -> ExitCode {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Run(arguments) => run::run(&arguments).map(|()| true),
         Command::Converge(arguments) => converge::run(&arguments).map(|()| true),
-        Command::Figures(arguments) => figures::run(&arguments).map(|()| true),
         Command::Model(arguments) => model::run(&arguments).map(|()| true),
         Command::Pair(arguments) => pair::run(&arguments).map(|()| true),
         Command::Picture(arguments) => density::run(&arguments).map(|()| true),
@@ -91,6 +96,14 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
+        Err(failure) => exit_code(Err(failure)),
+    }
+}
+
+/// Returns the exit status of an outcome, and tells of a failure.
+pub fn exit_code(outcome: failure::Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
         // A reader that closes the output early has seen enough.
         Err(failure) if failure.is_closed_output() => ExitCode::SUCCESS,
         Err(failure) => {

@@ -2,6 +2,7 @@
 //! closed the output.
 
 /// Writes a line to stdout and returns a `Result<(), Failure>`.
+#[macro_export]
 macro_rules! out {
     ($($part:tt)*) => {{
         use std::io::Write;
@@ -44,9 +45,10 @@ pub fn wrapped(text: &str, indent: usize, width: usize) -> String {
 }
 
 /// Writes a text to stdout in lines that are not wider than [`width`].
+#[macro_export]
 macro_rules! out_wrapped {
     ($indent:expr, $($part:tt)*) => {
-        out!("{}", $crate::out::wrapped(&format!($($part)*), $indent, $crate::out::width()))
+        $crate::out!("{}", $crate::out::wrapped(&format!($($part)*), $indent, $crate::out::width()))
     };
 }
 

@@ -13,8 +13,9 @@ use std::process::Command;
 use clap::error::ErrorKind;
 use common::folder;
 
-/// The programs of others in command lines, and words of the shell.
-const OTHERS: [&str; 24] = [
+/// The programs of others in command lines, and words of the shell. `kyoho-figures` is a crate of its
+/// own.
+const OTHERS: [&str; 25] = [
     "./configure",
     "./nbody.out",
     "Build/nbody6",
@@ -26,6 +27,7 @@ const OTHERS: [&str; 24] = [
     "g++",
     "gfortran",
     "kira",
+    "kyoho-figures",
     "make",
     "mkdir",
     "mpicc",
@@ -45,8 +47,7 @@ const OTHERS: [&str; 24] = [
 const LANGUAGES: [&str; 5] = ["", "c", "fortran", "make", "python"];
 
 /// The subcommands.
-const SUBCOMMANDS: [&str; 10] =
-    ["info", "verify", "bench", "run", "converge", "figures", "model", "pair", "picture", "plummer"];
+const SUBCOMMANDS: [&str; 9] = ["info", "verify", "bench", "run", "converge", "model", "pair", "picture", "plummer"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
@@ -163,9 +164,6 @@ fn smaller(mut words: Vec<String>) -> Vec<String> {
         "run" if has(&words, "--plummer") => &[("--plummer", "16")],
         "run" if has(&words, "examples/plummer1024.txt") => &[("--t-end", "0.03125")],
         "run" if has(&words, "--eta") => &[("--eta", "0.05")],
-        "figures" if has(&words, "nakasato") => &[("--fewer", "1000"), ("--seconds", "0.0005")],
-        "figures" if has(&words, "fujiwara-nakasato") => &[("--fewer", "250"), ("--n", "64")],
-        "figures" => &[("--n", "64"), ("--seconds", "0.0005")],
         "model" if has(&words, "cosmological-sphere") => &[("--grid", "6")],
         _ => &[],
     };
@@ -183,7 +181,6 @@ fn smaller(mut words: Vec<String>) -> Vec<String> {
                 set(&mut words, "--devices", "0,0");
             }
         }
-        "figures" if has(&words, "--devices") => set(&mut words, "--devices", "0,0"),
         "model" | "plummer" if !has(&words, "--grid") => {
             // A number of bodies that every model can have.
             let few = "36".to_string();

@@ -85,32 +85,6 @@ fn one_device_and_several_give_the_same_bits() {
 }
 
 #[test]
-fn a_figure_forces_each_launch_shape() {
-    let folder = folder("opencl_figures");
-    let words = ["figures", "miki", "--n", "256", "--seconds", "0.001", "--output"];
-    let table = text(&succeed(by_opencl(kyoho(&words), &[]).arg(&folder)).stdout);
-    let kernels: Vec<(&str, &str)> = table
-        .lines()
-        .filter_map(|line| Some(line.strip_prefix("     256  ")?.split_whitespace().collect::<Vec<_>>()))
-        .map(|words| (words[0], words[1]))
-        .collect();
-    // The one for the fewest sinks does not fit.
-    let forced = [
-        ("chosen", "-"),
-        ("force_32_many_f", "32"),
-        ("force_8_few_f", "8"),
-        ("force_8_many_f", "8"),
-        ("force_8_many_p", "8"),
-        ("force_1_few_f", "1"),
-        ("force_1_many_f", "1"),
-        ("force_1_many_p", "1"),
-    ];
-    assert_eq!(kernels, forced, "{table}");
-    let svg = std::fs::read_to_string(folder.join("miki.svg")).unwrap();
-    assert!(svg.contains("model of the chosen") && svg.contains("32 threads a sink, force_32_many_f"));
-}
-
-#[test]
 fn a_folder_for_programs_changes_no_result() {
     let place = folder("opencl_folders");
     let file = place.join("file");

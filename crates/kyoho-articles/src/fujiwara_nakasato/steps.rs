@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::failure::Result;
-use crate::model::figure_eight::{EIGHT, SUPER_EIGHT};
-use crate::model::{Course, Model, cartwheel, random_sphere};
-use crate::progress;
 use kyoho::{Setup, System};
+use kyoho_cli::failure::Result;
+use kyoho_cli::model::figure_eight::{EIGHT, SUPER_EIGHT};
+use kyoho_cli::model::{Course, Model, cartwheel, random_sphere};
+use kyoho_cli::progress;
 use kyoho_core::{Order, Precision};
 use kyoho_integrators::Integrator;
 use kyoho_integrators::body::Body;

@@ -9,21 +9,22 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::bench::plot::{self, Axis, Curve, DECADES, OCTAVES, Picture};
-use crate::count::count;
-use crate::density::{self, Region};
-use crate::failure::Result;
-use crate::figures::{command, folder, is_on_cpu, numbers, powers, setup};
-use crate::machine::Machine;
-use crate::model::random_sphere;
-use crate::progress;
+use crate::{command, folder, is_on_cpu, numbers, powers, setup};
 use kyoho::Setup;
+use kyoho_cli::bench::plot::{self, Axis, Curve, DECADES, OCTAVES, Picture};
+use kyoho_cli::count::count;
+use kyoho_cli::density::{self, Region};
+use kyoho_cli::failure::Result;
+use kyoho_cli::machine::Machine;
+use kyoho_cli::model::random_sphere;
+use kyoho_cli::out;
+use kyoho_cli::progress;
 use kyoho_core::{Order, Precision};
 use kyoho_integrators::body::Body;
 use ring::Ring;
 use steps::{MODELS, Row, Run};
 
-/// The options of `kyoho figures fujiwara-nakasato`.
+/// The options of `kyoho-figures fujiwara-nakasato`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Divide the article's numbers of bodies of the four models by this [default: 1 on GPUs, 5 on

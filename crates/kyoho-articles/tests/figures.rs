@@ -1,4 +1,4 @@
-//! `kyoho figures` as its users run it: the numbers that depend on no machine, and the pictures.
+//! `kyoho-figures` as its users run it: the numbers that depend on no machine, and the pictures.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn printed(arguments: &str) -> String {
 
 /// Makes figures in a folder and returns what `--json` prints.
 fn made(arguments: &str, folder: &Path) -> Value {
-    let report = printed(&format!("figures {arguments} --backend cpu --json --output {}", folder.display()));
+    let report = printed(&format!("{arguments} --backend cpu --json --output {}", folder.display()));
     serde_json::from_str(&report).expect("the output is JSON")
 }
 
@@ -104,15 +104,13 @@ fn integrations_have_the_counts_of_kyoho_run_on_any_number_of_devices_and_keep_t
 #[test]
 fn an_integration_of_one_device_has_no_panel_of_speedups_and_may_be_left_out() {
     let folder = folder("one-device");
-    let page = printed(&format!(
-        "figures sapporo2 --only 6 --n 16 --precision double --backend cpu --output {}",
-        folder.display()
-    ));
-    assert!(page.contains("made by `kyoho figures sapporo2 --only 6 --n 16"), "{page}");
+    let page =
+        printed(&format!("sapporo2 --only 6 --n 16 --precision double --backend cpu --output {}", folder.display()));
+    assert!(page.contains("made by `kyoho-figures sapporo2 --only 6 --n 16"), "{page}");
     assert!(page.contains("eps 4 / N") && page.contains("1e-12 in double"), "{page}");
     assert!(!svg(&folder.join("sapporo2-6.svg")).contains("speed-up"));
     let page = printed(&format!(
-        "figures sapporo2 --only 6 --n 16 --precision double --limit 1e-6 --backend cpu --output {}",
+        "sapporo2 --only 6 --n 16 --precision double --limit 1e-6 --backend cpu --output {}",
         folder.display()
     ));
     assert!(page.contains("left out: N = 16, double") && page.contains("no plot"), "{page}");
@@ -160,14 +158,14 @@ fn forces_are_measured_for_every_order_precision_and_number_of_devices() {
 fn all_figures_are_made_unasked_but_those_of_several_devices_where_there_is_one() {
     let folder = folder("all");
     let output = run(&format!(
-        "figures sapporo2 --n 4,8 --precision double --seconds 0.001 --threads 1 --backend cpu --json --output {}",
+        "sapporo2 --n 4,8 --precision double --seconds 0.001 --threads 1 --backend cpu --json --output {}",
         folder.display()
     ));
     let report: Value = serde_json::from_str(&text(output.stdout)).expect("the output is JSON");
     let made: Vec<&str> =
         report["figures"].as_array().unwrap().iter().map(|figure| figure["figure"].as_str().unwrap()).collect();
     assert_eq!(made, ["figure 2", "figure 3", "figure 6", "figure 7"]);
-    assert!(report["command"].as_str().unwrap().starts_with("kyoho figures sapporo2 --n 4,8"), "{report}");
+    assert!(report["command"].as_str().unwrap().starts_with("kyoho-figures sapporo2 --n 4,8"), "{report}");
     let remarks = text(output.stderr);
     let left_out = [4, 5].map(|figure| {
         format!("kyoho: figure {figure} left out: --devices is not given, and backend cpu has one device")
@@ -198,7 +196,7 @@ fn the_grid_has_every_pair_of_sinks_and_sources_on_one_core_and_on_all() {
     // The background, nine cells in each of three maps, two scales of colours, two of the legend.
     assert_eq!(picture.matches("<rect").count(), 1 + 3 * 9 + 2 * 64 + 2);
     let page = printed(&format!(
-        "figures sapporo2 --only 7 --n 2,4 --threads 1 --backend cpu --limit 1e-12 --output {}",
+        "sapporo2 --only 7 --n 2,4 --threads 1 --backend cpu --limit 1e-12 --output {}",
         folder.display()
     ));
     assert_eq!(page.lines().filter(|line| line.contains("  -  ") || line.trim_end().ends_with(" -")).count(), 2);
@@ -272,7 +270,7 @@ fn trees_by_each_walk_have_the_errors_of_their_angle_beside_the_times_of_nakasat
 #[test]
 fn wrong_arguments_are_named() {
     let failed = |arguments: &str| {
-        let Output { status, stdout, stderr } = run(&format!("figures {arguments} --backend cpu"));
+        let Output { status, stdout, stderr } = run(&format!("{arguments} --backend cpu"));
         assert_eq!(status.code(), Some(2), "{}", text(stdout));
         text(stderr)
     };

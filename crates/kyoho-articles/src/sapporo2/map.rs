@@ -7,9 +7,9 @@ use std::path::Path;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::prelude::*;
 
-use crate::bench::plot::{Area, SIZE};
-use crate::failure::{Failure, Result};
-use crate::picture::{Logarithmic, decades, label};
+use kyoho_cli::bench::plot::{Area, SIZE};
+use kyoho_cli::failure::{Failure, Result};
+use kyoho_cli::picture::{Logarithmic, decades, label};
 
 /// A map of positive numbers, which are shown by colours that are even in the logarithm.
 pub struct Map {

@@ -3,21 +3,22 @@
 
 use serde::Serialize;
 
-use crate::bench::measure::{self, Bench};
-use crate::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture};
-use crate::bench::row::{Row, Work};
-use crate::count::count;
-use crate::failure::Result;
-use crate::figures::{Common, Figures, is_on_cpu, numbers, on_one, powers, settings};
-use crate::progress;
+use crate::{Common, Figures, is_on_cpu, numbers, on_one, powers, settings};
 use kyoho::Setup;
+use kyoho_cli::bench::measure::{self, Bench};
+use kyoho_cli::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture};
+use kyoho_cli::bench::row::{Row, Work};
+use kyoho_cli::count::count;
+use kyoho_cli::failure::Result;
+use kyoho_cli::out;
+use kyoho_cli::progress;
 use kyoho_core::{Order, Precision, chunks_below};
 use kyoho_direct::gpu::reduction;
 use kyoho_hal::Backend;
 use kyoho_laws::catalogue;
 use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES, Shape};
 
-/// The options of `kyoho figures miki`.
+/// The options of `kyoho-figures miki`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Numbers of bodies [default: 256 to 1048576 on GPUs, to 65536 on CPUs]

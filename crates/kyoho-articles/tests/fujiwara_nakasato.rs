@@ -1,4 +1,4 @@
-//! `kyoho figures fujiwara-nakasato` as its users run it, with few bodies.
+//! `kyoho-figures fujiwara-nakasato` as its users run it, with few bodies.
 
 mod common;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Runs the command with 1/25 of the article's bodies and returns what it prints.
 fn printed(folder: &Path, options: &str) -> String {
-    let figures = format!("figures fujiwara-nakasato --fewer 25 --n 256,512 --backend cpu {options}");
+    let figures = format!("fujiwara-nakasato --fewer 25 --n 256,512 --backend cpu {options}");
     let output = run(&format!("{figures} --output {}", folder.display()));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -24,7 +24,7 @@ fn number(value: &Value) -> f64 {
 fn the_figures_have_their_rows_a_ring_and_pictures() {
     let folder = folder("figures");
     let report: Value = serde_json::from_str(&printed(&folder, "--json")).expect("the report is JSON");
-    assert!(report["command"].as_str().unwrap().starts_with("kyoho figures fujiwara-nakasato --fewer 25"));
+    assert!(report["command"].as_str().unwrap().starts_with("kyoho-figures fujiwara-nakasato --fewer 25"));
     let expected = [
         ("figure-eight-3", 300, 7500),
         ("figure-eight-4", 400, 10_000),
@@ -84,7 +84,7 @@ fn the_tables_stand_beside_the_numbers_of_the_article() {
 fn a_folder_that_cannot_be_made_is_named_before_any_work() {
     let folder = folder("taken");
     std::fs::write(folder.join("file"), "").unwrap();
-    let output = run(&format!("figures fujiwara-nakasato --backend cpu --output {}", folder.join("file").display()));
+    let output = run(&format!("fujiwara-nakasato --backend cpu --output {}", folder.join("file").display()));
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && output.stdout.is_empty() && error.contains("taken/file: "), "{error}");
 }

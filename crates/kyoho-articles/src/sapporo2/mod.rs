@@ -6,14 +6,14 @@ mod grid;
 mod integrations;
 mod map;
 
-use crate::bench::speedup;
-use crate::count::count;
-use crate::failure::{Failure, Result};
-use crate::figures::{Common, Figures, is_on_cpu, numbers, settings, setup};
-use crate::machine::named;
+use crate::{Common, Figures, is_on_cpu, numbers, settings, setup};
+use kyoho_cli::bench::speedup;
+use kyoho_cli::count::count;
+use kyoho_cli::failure::{Failure, Result};
+use kyoho_cli::machine::named;
 use kyoho_core::{Order, Precision};
 
-/// The options of `kyoho figures sapporo2`.
+/// The options of `kyoho-figures sapporo2`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The figures of the article: 2 to 7 [default: all; 4 and 5 where there are several devices]

@@ -4,14 +4,15 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::bench::doubled;
-use crate::bench::effort::Effort;
-use crate::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture, Point, Scale};
-use crate::failure::{Failure, Result};
-use crate::figures::{Figures, is_on_cpu, powers, settings, setup};
-use crate::model::plummer;
-use crate::progress;
+use crate::{Figures, is_on_cpu, powers, settings, setup};
 use kyoho::{Setup, System};
+use kyoho_cli::bench::doubled;
+use kyoho_cli::bench::effort::Effort;
+use kyoho_cli::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture, Point, Scale};
+use kyoho_cli::failure::{Failure, Result};
+use kyoho_cli::model::plummer;
+use kyoho_cli::out;
+use kyoho_cli::progress;
 use kyoho_core::{Order, Precision};
 use kyoho_integrators::Integrator;
 use kyoho_integrators::body::Body;

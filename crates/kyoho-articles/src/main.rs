@@ -1,4 +1,4 @@
-//! `kyoho figures`: the figures of articles on forces by GPUs, made again on this machine.
+//! The program `kyoho-figures`: the figures of articles on forces by GPUs, made again on this machine.
 
 mod fujiwara_nakasato;
 mod miki;
@@ -6,25 +6,30 @@ mod nakasato;
 mod sapporo2;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
+use clap::{CommandFactory, FromArgMatches, Parser};
 use serde::Serialize;
 
-use crate::bench;
-use crate::bench::effort::Effort;
-use crate::bench::plot::{self, Picture};
-use crate::bench::row::{self, Row};
-use crate::count::number;
-use crate::failure::{Failure, Result};
-use crate::file;
-use crate::machine::Machine;
 use kyoho::Setup;
 use kyoho::config::{DeviceChoice, Settings, Wanted};
+use kyoho_cli::bench;
+use kyoho_cli::bench::effort::Effort;
+use kyoho_cli::bench::plot::{self, Picture};
+use kyoho_cli::bench::row::{self, Row};
+use kyoho_cli::count::number;
+use kyoho_cli::failure::{Failure, Result};
+use kyoho_cli::file;
+use kyoho_cli::machine::Machine;
+use kyoho_cli::out;
 use kyoho_core::{Order, Precision};
 use kyoho_hal::{Backend, DeviceKind};
 
-/// The options of `kyoho figures`.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
+/// Figures of articles on forces by GPUs, made again on this machine: tables and plots beside their
+/// numbers.
+#[derive(Debug, Parser)]
+#[command(name = "kyoho-figures", version)]
+struct Arguments {
     #[command(subcommand)]
     article: Article,
 }
@@ -66,14 +71,15 @@ pub struct Common {
     machine: Machine,
 }
 
-/// Makes the figures of an article.
-pub fn run(arguments: &Arguments) -> Result<()> {
-    match &arguments.article {
-        Article::Sapporo2(arguments) => sapporo2::run(arguments),
-        Article::Miki(arguments) => miki::run(arguments),
-        Article::Nakasato(arguments) => nakasato::run(arguments),
-        Article::FujiwaraNakasato(arguments) => fujiwara_nakasato::run(arguments),
-    }
+fn main() -> ExitCode {
+    let parsed = kyoho_cli::parsed_by(Arguments::command(), std::env::args_os());
+    let arguments = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
+    kyoho_cli::exit_code(match arguments.unwrap_or_else(|error| error.exit()).article {
+        Article::Sapporo2(arguments) => sapporo2::run(&arguments),
+        Article::Miki(arguments) => miki::run(&arguments),
+        Article::Nakasato(arguments) => nakasato::run(&arguments),
+        Article::FujiwaraNakasato(arguments) => fujiwara_nakasato::run(&arguments),
+    })
 }
 
 /// The figures of an article that are being made.
@@ -182,7 +188,7 @@ pub fn folder(given: Option<&Path>) -> Result<&Path> {
 /// Returns the command that makes the figures.
 pub fn command() -> String {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    format!("kyoho {}", words.join(" "))
+    format!("kyoho-figures {}", words.join(" "))
 }
 
 /// Returns the numbers that were given, or else the default, each once and ascending.

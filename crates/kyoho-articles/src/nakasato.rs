@@ -6,22 +6,23 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
-use crate::bench::effort::Effort;
-use crate::bench::measure::{self, Bench, Particle};
-use crate::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture, Scale};
-use crate::bench::row::Work;
-use crate::bench::trees::{Caller, Walk};
-use crate::count::count;
-use crate::failure::Result;
-use crate::figures::{Common, Figures, is_on_cpu, on_one, settings};
-use crate::model::random::Random;
-use crate::model::random_sphere;
-use crate::progress;
+use crate::{Common, Figures, is_on_cpu, on_one, settings};
 use kyoho::Setup;
+use kyoho_cli::bench::effort::Effort;
+use kyoho_cli::bench::measure::{self, Bench, Particle};
+use kyoho_cli::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture, Scale};
+use kyoho_cli::bench::row::Work;
+use kyoho_cli::bench::trees::{Caller, Walk};
+use kyoho_cli::count::count;
+use kyoho_cli::failure::Result;
+use kyoho_cli::model::random::Random;
+use kyoho_cli::model::random_sphere;
+use kyoho_cli::out;
+use kyoho_cli::progress;
 use kyoho_core::{Order, Precision, memory, padded};
 use kyoho_integrators::body::Vector;
 
-/// The options of `kyoho figures nakasato`.
+/// The options of `kyoho-figures nakasato`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Divide the article's numbers of bodies by this [default: 1 on GPUs, 25 on CPUs]

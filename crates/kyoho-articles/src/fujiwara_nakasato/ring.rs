@@ -5,9 +5,9 @@ use std::f64::consts::PI;
 use serde::Serialize;
 
 use super::steps::Run;
-use crate::bench::plot::Point;
-use crate::failure::Result;
-use crate::model::cartwheel;
+use kyoho_cli::bench::plot::Point;
+use kyoho_cli::failure::Result;
+use kyoho_cli::model::cartwheel;
 use kyoho_integrators::body::{Body, sum};
 
 /// The side of the square in the picture of the disk.

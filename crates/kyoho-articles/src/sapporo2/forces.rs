@@ -1,12 +1,12 @@
 //! Figures 2 and 3: the time of block steps of few sinks, and the speed of forces N x N.
 
-use crate::bench::measure::{self, Bench};
-use crate::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture};
-use crate::bench::row::{Row, Work};
-use crate::failure::Result;
-use crate::figures::{Figures, is_on_cpu, on_one, powers, print, settings};
-use crate::progress;
+use crate::{Figures, is_on_cpu, on_one, powers, print, settings};
 use kyoho::config::Settings;
+use kyoho_cli::bench::measure::{self, Bench};
+use kyoho_cli::bench::plot::{Axis, Curve, DECADES, OCTAVES, Picture};
+use kyoho_cli::bench::row::{Row, Work};
+use kyoho_cli::failure::Result;
+use kyoho_cli::progress;
 use kyoho_core::{Order, Precision};
 use kyoho_hal::{Backend, DeviceKind};
 

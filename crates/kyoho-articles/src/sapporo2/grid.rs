@@ -2,14 +2,15 @@
 
 use serde::Serialize;
 
-use crate::bench::effort::Effort;
-use crate::bench::measure::{self, Bench};
-use crate::bench::row::{Row, Work};
-use crate::failure::Result;
-use crate::figures::{Figures, is_on_cpu, on_one, powers, settings};
-use crate::progress;
+use crate::{Figures, is_on_cpu, on_one, powers, settings};
 use kyoho::Setup;
 use kyoho::config::Settings;
+use kyoho_cli::bench::effort::Effort;
+use kyoho_cli::bench::measure::{self, Bench};
+use kyoho_cli::bench::row::{Row, Work};
+use kyoho_cli::failure::Result;
+use kyoho_cli::out;
+use kyoho_cli::progress;
 use kyoho_core::{Order, Precision};
 use kyoho_hal::Backend;
 
