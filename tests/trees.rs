@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kyoho::{Level, Result};
-use kyoho_core::{Interaction, Order, Precision, Spare};
+use kyoho_core::{BufferPool, Interaction, Order, Precision};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::catalogue::interaction;
 use kyoho_laws::simd::expansions::Number;
@@ -107,7 +107,7 @@ fn sum_with<E: Near>(
 ) -> Result<(Vec<[f64; 4]>, Counts)> {
     let kernel = E::kernel(settings.level, interaction);
     let threads = Threads::new(threads);
-    let tree = TreeSums { kernel: &*kernel, interaction, threads: &threads, spare: &Spare::default() };
+    let tree = TreeSums { kernel: &*kernel, interaction, threads: &threads, pool: &BufferPool::default() };
     let mut forces = vec![[f64::NAN; 4]; sinks.positions.len()];
     let counts = tree.sum(sources.points(), sinks.points(), settings, &mut forces)?;
     Ok((forces, counts))
@@ -495,7 +495,7 @@ fn only_bodies_in_one_point_are_more_than_a_leaf_has() {
     let mut escaped = plain.clone();
     (escaped[5], escaped[6]) = ([-1e15, 3.0, 1e14], [1e100, 0.0, -1e90]);
     for (name, positions) in [("heaps", heaps), ("rounded", rounded), ("nested", nested), ("escaped", escaped)] {
-        let tree = Octree::new(&positions, &Threads::new(2), &Spare::default()).unwrap();
+        let tree = Octree::new(&positions, &Threads::new(2), &BufferPool::default()).unwrap();
         let mut order = tree.order.to_vec();
         order.sort_unstable();
         assert!(order.into_iter().eq(0..3000), "{name}: each body once");

@@ -8,17 +8,17 @@ use kyoho_core::{Error, Result};
 
 /// The beginning of an array of the caller, for all threads that serve a call.
 #[derive(Clone, Copy)]
-pub struct First<T>(pub *mut T);
+pub struct CallerPtr<T>(pub *mut T);
 
 // SAFETY: the pointer alone reads nothing. Other threads only read through it, and only arrays that
 // the caller neither changes nor frees until the call returns. Arrays that may be the same memory
 // are written by the caller's own thread, once no other thread reads any more.
-unsafe impl<T> Sync for First<T> {}
+unsafe impl<T> Sync for CallerPtr<T> {}
 
 /// An array that the caller gives.
 #[derive(Clone, Copy)]
 pub struct Input<T> {
-    first: First<T>,
+    first: CallerPtr<T>,
     count: usize,
 }
 
@@ -32,7 +32,7 @@ impl<T: Copy> Input<T> {
         if first.is_null() && count > 0 {
             return Err(Error::NullArgument { argument });
         }
-        Ok(Input { first: First(first.cast_mut()), count })
+        Ok(Input { first: CallerPtr(first.cast_mut()), count })
     }
 
     /// The number of items.

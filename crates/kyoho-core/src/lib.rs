@@ -2,6 +2,7 @@
 //! floors above.
 
 pub mod block;
+pub mod buffer_pool;
 pub mod device_arrays;
 pub mod error;
 pub mod forces;
@@ -14,7 +15,6 @@ pub mod partition;
 pub mod records;
 pub mod sinks;
 pub mod sources;
-pub mod spare;
 pub mod trees;
 pub mod units;
 pub mod updates;
@@ -23,6 +23,7 @@ pub use block::{
     Block, MAX_DERIVATIVES, Nearest, NeighbourCriterion, PartialSums, Sink, SinkUnits, Sums, add_in_pairs,
     join_in_pairs,
 };
+pub use buffer_pool::{BufferPool, Pooled};
 pub use device_arrays::{DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources};
 pub use error::{Error, Result, ResultCode};
 pub use forces::Forces;
@@ -38,7 +39,6 @@ pub use sinks::{SinkSlice, Sinks};
 pub use sources::{
     Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, TakeChunk, Written, padded,
 };
-pub use spare::{Kept, Spare};
 pub use trees::{SinkOrder, TreeAccuracy, TreeBlock, TreePhase, TreeProfile};
 pub use units::Units;
 pub use updates::Updates;

@@ -442,7 +442,7 @@ impl Sources {
     /// Writes the source at an address whose sizes were counted, for devices that have it or get it
     /// in another way.
     #[inline]
-    pub fn follow(&mut self, address: usize, source: &Source) -> Result<()> {
+    pub fn write_back(&mut self, address: usize, source: &Source) -> Result<()> {
         self.put(address, source)?;
         // No list has the address.
         self.forgotten = self.stamp;
@@ -450,15 +450,15 @@ impl Sources {
     }
 
     /// Returns all chunks, and a new stamp for those that sources are written to as
-    /// [`Sources::follow`] does.
-    pub fn chunks_to_follow(&mut self) -> (&mut [Option<Boxed<Chunk>>], u64) {
+    /// [`Sources::write_back`] does.
+    pub fn chunks_to_write_back(&mut self) -> (&mut [Option<Boxed<Chunk>>], u64) {
         self.stamp += 1;
         self.forgotten = self.stamp;
         (&mut self.chunks, self.stamp)
     }
 
-    /// Counts sources that were written to [`Sources::chunks_to_follow`] where there were none.
-    pub fn count_followed(&mut self, new: usize) {
+    /// Counts sources that were written to [`Sources::chunks_to_write_back`] where there were none.
+    pub fn count_written_back(&mut self, new: usize) {
         self.count += new;
     }
 
@@ -599,7 +599,7 @@ mod tests {
         sources.forget_written();
         assert_eq!(listed(&sources, first), None, "7 is forgotten");
         let second = sources.stamp();
-        sources.follow(3, &Source::default()).unwrap();
+        sources.write_back(3, &Source::default()).unwrap();
         assert_eq!(listed(&sources, second), None, "3 is in no list");
         assert_eq!(listed(&sources, sources.stamp()), Some(vec![]));
         // A device that has the sources of before has none of the new ones.

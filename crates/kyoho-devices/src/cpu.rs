@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use kyoho_core::{
-    Assignment, Block, Chunk, Order, PartialSums, Precision, Result, Sources, Spare, Sums, TreeProfile, Units, Updates,
-    memory,
+    Assignment, Block, BufferPool, Chunk, Order, PartialSums, Precision, Result, Sources, Sums, TreeProfile, Units,
+    Updates, memory,
 };
 use kyoho_direct::cpu::DirectSums;
 use kyoho_hal::threads::Threads;
@@ -82,7 +82,7 @@ pub struct CpuDevice<E> {
 struct TreeForces {
     sums: Sums,
     profile: TreeProfile,
-    spare: Spare,
+    pool: BufferPool,
 }
 
 impl<E: Number> CpuDevice<E> {
@@ -134,7 +134,7 @@ impl<E: Number> Device for CpuDevice<E> {
             let with = (self.kernel_of_trees.as_deref().unwrap_or(with.0), with.1);
             let on = (&*self.threads, self.options.level);
             let forces = self.of_tree.insert(before.unwrap_or_default());
-            let summed = kyoho_trees::cpu::block::sum(with, on, of, asked, (&mut forces.sums, &forces.spare));
+            let summed = kyoho_trees::cpu::block::sum(with, on, of, asked, (&mut forces.sums, &forces.pool));
             forces.profile = summed.inspect_err(|_| self.assignment = Assignment::whole(0))?;
             return Ok(());
         }
@@ -226,7 +226,7 @@ impl<E: Number> Device for CpuDevice<E> {
     }
 
     fn bytes(&self) -> usize {
-        self.tiles.bytes() + self.of_tree.as_ref().map_or(0, |forces| forces.spare.bytes())
+        self.tiles.bytes() + self.of_tree.as_ref().map_or(0, |forces| forces.pool.bytes())
     }
 }
 

@@ -38,8 +38,8 @@ impl System {
                 self.make_lists(None)?;
             }
             self.fetch_sources()?;
-            self.journal.spill()?;
-            self.journal.settle()?;
+            self.journal.flush_to_host()?;
+            self.journal.write_back_sent()?;
             let (sources, time, predicts) = (self.journal.sources(), self.time, self.predicts);
             if !sources.has_all_below(nj) {
                 return Err(missing(nj, (0..nj).find(|address| !sources.is_set(*address))));

@@ -439,8 +439,8 @@ impl System {
         (sources, count): (&DeviceBodies, usize),
         checks: bool,
     ) -> Result<Option<usize>> {
-        self.journal.spill()?;
-        self.journal.settle()?;
+        self.journal.flush_to_host()?;
+        self.journal.write_back_sent()?;
         match arrays_of(&mut self.devices)?.take_sources(sources, count, checks) {
             Ok(Taken::None(number)) => Ok(Some(number)),
             Ok(Taken::All(census)) => {

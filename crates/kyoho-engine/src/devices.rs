@@ -325,7 +325,7 @@ impl Devices {
                 return Ok(());
             }
         };
-        journal.spill()?;
+        journal.flush_to_host()?;
         let registered = room.memory().try_for_each(|lines| self.register(bytemuck::cast_slice(lines)));
         let unused = match registered {
             Ok(()) => journal.exchange_room(room),

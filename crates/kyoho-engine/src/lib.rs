@@ -284,7 +284,7 @@ impl System {
         self.moving.is_current = false;
         self.stage = Stage::Idle;
         self.lists.reset();
-        self.journal.spill()?;
+        self.journal.flush_to_host()?;
         self.journal.all_is_written();
         self.devices.change(setup, &mut self.journal)?;
         self.journal.set_threads(threads.clone());
@@ -364,7 +364,7 @@ impl System {
         if self.last_block_is_needed() {
             self.journal.stage(address, source, low)
         } else {
-            self.journal.apply(address, source, low)
+            self.journal.write_to_host(address, source, low)
         }
     }
 
@@ -518,7 +518,7 @@ impl System {
                     self.fetch_sources()?;
                 }
             }
-            self.journal.spill()?;
+            self.journal.flush_to_host()?;
         }
         self.devices.make_room(&mut self.journal)?;
         self.journal.prepare(self.devices.take_records(), on_host)?;
@@ -556,33 +556,33 @@ impl System {
     fn begin(&mut self, copy: Option<CopyPart>) -> std::result::Result<(), NotStarted> {
         if self.devices.on_host() {
             let begun = self.devices.start(&mut self.journal, false, &mut self.block, copy);
-            self.journal.reopen();
+            self.journal.resume_recording();
             return begun;
         }
         match self.devices.start(&mut self.journal, true, &mut self.block, copy) {
             Ok(()) => (),
             Err(refused @ NotStarted::Refused(_)) => {
                 // A device may have failed too, before it was waited for to its end.
-                self.journal.spill()?;
-                self.journal.settle()?;
+                self.journal.flush_to_host()?;
+                self.journal.write_back_sent()?;
                 self.journal.all_is_written();
                 return Err(refused);
             }
             Err(NotStarted::Failed(error)) => {
                 // Some devices may have the latest writes and some not.
-                self.journal.spill()?;
+                self.journal.flush_to_host()?;
                 self.start_elsewhere(error)?;
             }
         }
         self.journal.fetched();
-        Ok(self.journal.sent()?)
+        Ok(self.journal.rotate_buffers()?)
     }
 
     /// Starts the last block again after a failure, on the devices that are left or on others, from
     /// the host's copy, which is as it was when the block began. Gives the error back where no
     /// others are to be had.
     fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
-        self.journal.settle()?;
+        self.journal.write_back_sent()?;
         self.moving.is_current = false;
         self.block.in_parts = false;
         if self.fetch_block().is_err() {

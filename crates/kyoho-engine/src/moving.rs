@@ -21,10 +21,19 @@ pub struct MovingBody {
 }
 
 impl System {
+    /// Forgets bodies that were moving on the device, whose place others take.
+    pub(super) fn forget_moving(&mut self) {
+        self.moving.is_current = false;
+    }
+
     /// Brings bodies to the device, to be moved there. Returns false where the system's devices do
     /// not move bodies: CPUs, several GPUs without a tree, orders above 2, and few bodies.
     pub fn keep_moving(&mut self, count: usize, body: impl Fn(usize) -> MovingBody + Sync) -> Result<bool> {
-        if self.last_block_is_needed() || !self.stages(count) {
+        if self.last_block_is_needed() {
+            return Ok(false);
+        }
+        self.forget_moving();
+        if !self.can_stage(count) {
             return Ok(false);
         }
         let mut moving = std::mem::take(&mut self.moving);
@@ -51,7 +60,7 @@ impl System {
                 self.moving.is_current = true;
                 Ok(true)
             }
-            Err(error) => self.without_staging(error),
+            Err(error) => self.log_and_use_host_path(error),
         }
     }
 

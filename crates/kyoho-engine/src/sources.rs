@@ -38,8 +38,8 @@ impl System {
         if self.last_block_is_needed() {
             self.make_lists(None)?;
         }
-        self.journal.spill()?;
-        self.journal.settle()?;
+        self.journal.flush_to_host()?;
+        self.journal.write_back_sent()?;
         let threads = &self.threads;
         self.staged_sources.is_current = false;
         self.journal.replace_all(|sources| replace_all(sources, count, &source_at, threads))?;

@@ -266,9 +266,7 @@ impl SourceScan {
 impl System {
     /// Whether the first device of the system reads many bodies as they are: it does where they have
     /// positions alone, and no other device needs them.
-    pub(super) fn stages(&mut self, count: usize) -> bool {
-        // They take the place of bodies that were moving there.
-        self.moving.is_current = false;
+    pub(super) fn can_stage(&mut self, count: usize) -> bool {
         let of_first = self.first_has_all() && self.interaction.n_coefficients == 1;
         count >= LEAST && of_first && self.devices.arrays().is_some()
     }
@@ -280,7 +278,8 @@ impl System {
         count: usize,
         source_at: &(impl Fn(usize) -> Source + Sync),
     ) -> Result<bool> {
-        if !self.stages(count) {
+        self.forget_moving();
+        if !self.can_stage(count) {
             return Ok(false);
         }
         let bounds = self.interaction.bounds;
@@ -316,7 +315,7 @@ impl System {
         match outcome {
             Ok(true) => (),
             Ok(false) => return Ok(false),
-            Err(error) => return self.without_staging(error),
+            Err(error) => return self.log_and_use_host_path(error),
         }
         let sources = self.spare_sources.on_device();
         match self.take_sources((&sources, count), false) {
@@ -325,7 +324,7 @@ impl System {
                 self.staged_sources.is_current = true;
                 Ok(true)
             }
-            Err(error) => self.without_staging(error),
+            Err(error) => self.log_and_use_host_path(error),
         }
     }
 
@@ -400,7 +399,8 @@ impl System {
     ) -> Result<bool> {
         let pairs = (count as u64).saturating_mul(nj as u64);
         let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(false) };
-        if !self.stages(count) {
+        self.forget_moving();
+        if !self.can_stage(count) {
             return Ok(false);
         }
         let all = self.journal.sources().on_device();
@@ -425,7 +425,7 @@ impl System {
                 let (scan, are_sources) = match outcome {
                     Ok(Some(taken)) => taken,
                     Ok(None) => return Ok(false),
-                    Err(error) => return self.without_staging(error),
+                    Err(error) => return self.log_and_use_host_path(error),
                 };
                 self.kept_sinks = KeptSinks::Own;
                 (scan, are_sources, self.staged_sinks.bodies.softening2)
@@ -492,7 +492,7 @@ impl System {
 
     /// Returns that the host does what the device failed at before a block began, where the device
     /// may go on or another one takes its place.
-    pub(super) fn without_staging(&self, error: Error) -> Result<bool> {
+    pub(super) fn log_and_use_host_path(&self, error: Error) -> Result<bool> {
         debug_assert!(self.stage != Stage::Started);
         log::debug!("bodies go by the host's copy: {error}");
         Ok(false)

@@ -1,6 +1,6 @@
 //! The sources within a radius of sinks, found by a tree.
 
-use kyoho_core::{NeighbourTable, Neighbourhoods, Result, Sink, Spare, memory};
+use kyoho_core::{BufferPool, NeighbourTable, Neighbourhoods, Result, Sink, memory};
 use kyoho_trees::bodies::Bodies;
 use kyoho_trees::cpu::NeighbourTree;
 use kyoho_trees::neighbours::{WHAT, table};
@@ -32,7 +32,7 @@ impl System {
         let asked = Neighbourhoods { positions: &positions, radii2: &radii2 };
         // Trees are made of the host's copy.
         self.fetch_sources()?;
-        self.journal.spill()?;
+        self.journal.flush_to_host()?;
         let pairs = (positions.len() as u64).saturating_mul(nj as u64);
         let by_device = pairs >= self.tree_crossover();
         let sources = self.journal.sources();
@@ -47,7 +47,7 @@ impl System {
                 found.addresses[places].iter().try_for_each(|address| push(sink, *address, list))
             })?,
             None => {
-                let bodies = Bodies::sources(sources, nj, (&self.threads, &Spare::default()))?;
+                let bodies = Bodies::sources(sources, nj, (&self.threads, &BufferPool::default()))?;
                 let tree = NeighbourTree::new(&bodies.positions, &self.threads)?;
                 table(positions.len(), &self.threads, |sink, list| {
                     tree.each(positions[sink], radii2[sink], |body| push(sink, bodies.addresses[body as usize], list))

@@ -2,7 +2,7 @@
 
 use kyoho_core::sinks::SinkScan;
 use kyoho_core::{
-    Error, Order, Precision, Result, Sink, Source, Spare, TreeAccuracy, TreeBlock, TreeProfile, memory, padded,
+    BufferPool, Error, Order, Precision, Result, Sink, Source, TreeAccuracy, TreeBlock, TreeProfile, memory, padded,
 };
 use kyoho_hal::Backend;
 use kyoho_trees::bodies::Bodies;
@@ -141,8 +141,8 @@ impl System {
     /// CPU sums directly in double precision.
     fn reference(&mut self, nj: usize) -> Result<System> {
         self.fetch_sources()?;
-        self.journal.spill()?;
-        let bodies = Bodies::sources(self.journal.sources(), nj, (&self.threads, &Spare::default()))?;
+        self.journal.flush_to_host()?;
+        let bodies = Bodies::sources(self.journal.sources(), nj, (&self.threads, &BufferPool::default()))?;
         let mut reference = System::new(&Setup {
             precision: Precision::Double,
             backend: Backend::Cpu,

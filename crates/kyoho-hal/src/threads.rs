@@ -106,7 +106,7 @@ impl Threads {
         };
         match self.helpers.as_deref().filter(|helpers| wanted > 1 && helpers.are_here()) {
             None => worker(),
-            Some(helpers) => helpers.desk.share(wanted - 1, &worker),
+            Some(helpers) => helpers.queue.share(wanted - 1, &worker),
         }
     }
 }
@@ -115,7 +115,7 @@ impl Threads {
 struct Helpers {
     /// The process that they run in. A fork of it has none.
     process: u32,
-    desk: Arc<Desk>,
+    queue: Arc<JobQueue>,
 }
 
 impl Helpers {
@@ -129,8 +129,8 @@ impl Drop for Helpers {
     fn drop(&mut self) {
         // In a fork the lock may be held by a thread that does not exist there.
         if self.are_here() {
-            lock(&self.desk.state).closed = true;
-            self.desk.news.notify_all();
+            lock(&self.queue.state).closed = true;
+            self.queue.news.notify_all();
         }
     }
 }
@@ -155,23 +155,23 @@ fn known_helpers(count: usize) -> (Option<Arc<Helpers>>, Option<(usize, std::io:
     if let Some(helpers) = known.get(&(process, count)).and_then(Weak::upgrade) {
         return (Some(helpers), None);
     }
-    let desk = Arc::new(Desk::default());
+    let queue = Arc::new(JobQueue::default());
     let start = |number: usize| {
-        let desk = Arc::clone(&desk);
-        thread::Builder::new().name(format!("kyoho-{number}")).spawn(move || desk.help()).map(drop)
+        let queue = Arc::clone(&queue);
+        thread::Builder::new().name(format!("kyoho-{number}")).spawn(move || queue.help()).map(drop)
     };
     let refused = (0..count).find_map(|number| Some((number, start(number).err()?)));
     if refused.as_ref().is_some_and(|(started, _)| *started == 0) {
         return (None, refused);
     }
-    let helpers = Arc::new(Helpers { process, desk });
+    let helpers = Arc::new(Helpers { process, queue });
     known.insert((process, count), Arc::downgrade(&helpers));
     (Some(helpers), refused)
 }
 
 /// The place where calls that want help wait for helpers.
 #[derive(Default)]
-struct Desk {
+struct JobQueue {
     state: Mutex<State>,
     /// Signals that a call was put down or that the helpers have to end.
     news: Condvar,
@@ -202,7 +202,7 @@ struct Call {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-impl Desk {
+impl JobQueue {
     /// Does the work in the caller's thread and in up to this many helpers, as far as they come
     /// before it is done.
     fn share(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
@@ -211,16 +211,16 @@ impl Desk {
         // have left.
         let work_of_helpers = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(work) };
         let call = Arc::new(Call { work: work_of_helpers, inside: AtomicUsize::new(0), panic: Mutex::new(None) });
-        self.put_down(&call, helpers);
+        self.submit(&call, helpers);
         let own = catch_unwind(AssertUnwindSafe(work));
-        self.take_back(&call);
+        self.retire(&call);
         let of_helper = lock(&call.panic).take();
         if let Some(panic) = own.err().or(of_helper) {
             resume_unwind(panic);
         }
     }
 
-    fn put_down(&self, call: &Arc<Call>, helpers: usize) {
+    fn submit(&self, call: &Arc<Call>, helpers: usize) {
         let mut state = lock(&self.state);
         state.calls.push((Arc::clone(call), helpers));
         self.calls.store(state.calls.len(), Ordering::Relaxed);
@@ -234,7 +234,7 @@ impl Desk {
     }
 
     /// Lets no more helpers enter a call, and waits for those that have entered.
-    fn take_back(&self, call: &Arc<Call>) {
+    fn retire(&self, call: &Arc<Call>) {
         let mut state = lock(&self.state);
         state.calls.retain(|(other, _)| !Arc::ptr_eq(other, call));
         self.calls.store(state.calls.len(), Ordering::Relaxed);

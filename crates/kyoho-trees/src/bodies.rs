@@ -2,20 +2,20 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kyoho_core::{Block, CHUNK, Kept, Result, SinkSlice, Sources, Spare, chunks_below, memory};
+use kyoho_core::{Block, BufferPool, CHUNK, Pooled, Result, SinkSlice, Sources, chunks_below, memory};
 use kyoho_hal::threads::Threads;
 
 /// Positions, masses and indices of bodies.
 #[derive(Debug, Default)]
 pub struct Bodies {
     /// The positions.
-    pub positions: Kept<[f64; 3]>,
+    pub positions: Pooled<[f64; 3]>,
     /// The masses; empty for sinks.
-    pub masses: Kept<f64>,
+    pub masses: Pooled<f64>,
     /// The indices.
-    pub indices: Kept<i32>,
+    pub indices: Pooled<i32>,
     /// The addresses; empty for sinks.
-    pub addresses: Kept<u32>,
+    pub addresses: Pooled<u32>,
 }
 
 /// The number of chunks that a thread compares at a time.
@@ -25,16 +25,16 @@ const WHAT: &str = "the bodies of a tree";
 
 impl Bodies {
     /// Copies the sources at addresses below an end, as they were written.
-    pub fn sources(sources: &Sources, nj: usize, (threads, spare): (&Threads, &Spare)) -> Result<Bodies> {
+    pub fn sources(sources: &Sources, nj: usize, (threads, pool): (&Threads, &BufferPool)) -> Result<Bodies> {
         let count = sources.count();
         if count <= nj && sources.has_all_below(count) {
-            return Bodies::first_sources(sources, count, (threads, spare));
+            return Bodies::first_sources(sources, count, (threads, pool));
         }
         let mut bodies = Bodies {
-            positions: spare.room(count, WHAT)?,
-            masses: spare.room(count, WHAT)?,
-            indices: spare.room(count, WHAT)?,
-            addresses: spare.room(count, WHAT)?,
+            positions: pool.room(count, WHAT)?,
+            masses: pool.room(count, WHAT)?,
+            indices: pool.room(count, WHAT)?,
+            addresses: pool.room(count, WHAT)?,
         };
         sources.each_below(nj, |address, body| {
             bodies.addresses.push(address as u32);
@@ -46,12 +46,12 @@ impl Bodies {
     }
 
     /// Copies the sources at the addresses from 0 on, each of which has one, by several threads.
-    fn first_sources(sources: &Sources, count: usize, (threads, spare): (&Threads, &Spare)) -> Result<Bodies> {
+    fn first_sources(sources: &Sources, count: usize, (threads, pool): (&Threads, &BufferPool)) -> Result<Bodies> {
         let mut bodies = Bodies {
-            positions: spare.unwritten(count, [0.0; 3], WHAT)?,
-            masses: spare.unwritten(count, 0.0, WHAT)?,
-            indices: spare.unwritten(count, 0, WHAT)?,
-            addresses: spare.unwritten(count, 0, WHAT)?,
+            positions: pool.unwritten(count, [0.0; 3], WHAT)?,
+            masses: pool.unwritten(count, 0.0, WHAT)?,
+            indices: pool.unwritten(count, 0, WHAT)?,
+            addresses: pool.unwritten(count, 0, WHAT)?,
         };
         const OF_JOB: usize = CHUNKS_OF_JOB * CHUNK;
         let jobs = bodies.positions.chunks_mut(OF_JOB).zip(bodies.masses.chunks_mut(OF_JOB));
@@ -68,9 +68,9 @@ impl Bodies {
     }
 
     /// Copies sinks.
-    pub fn sinks(sinks: SinkSlice, spare: &Spare) -> Result<Bodies> {
-        let positions = spare.collected(sinks.iter().map(|sink| sink.derivatives[0]), WHAT)?;
-        let indices = spare.collected(sinks.iter().map(|sink| sink.index), WHAT)?;
+    pub fn sinks(sinks: SinkSlice, pool: &BufferPool) -> Result<Bodies> {
+        let positions = pool.collected(sinks.iter().map(|sink| sink.derivatives[0]), WHAT)?;
+        let indices = pool.collected(sinks.iter().map(|sink| sink.index), WHAT)?;
         Ok(Bodies { positions, indices, ..Bodies::default() })
     }
 

@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use crate::abi::arrays::First;
+use crate::abi::arrays::CallerPtr;
 use kyoho_core::{DeviceArray, Error, Interaction, Result};
 use kyoho_laws::double_double::DoubleDouble;
 
@@ -87,7 +87,7 @@ impl<A: Array, T: Copy> Array for Read<A, T> {
 #[derive(Clone, Copy)]
 pub struct Rows<T, const N: usize> {
     name: &'static str,
-    first: First<T>,
+    first: CallerPtr<T>,
     stride: isize,
 }
 
@@ -129,7 +129,7 @@ impl<T: Copy, const N: usize> Rows<T, N> {
         if first.is_null() {
             return Ok(None);
         }
-        let first = First(first.cast_mut());
+        let first = CallerPtr(first.cast_mut());
         match stride {
             0 => Ok(Some(Rows { name, first, stride: packed as isize })),
             // The caller has probably counted elements instead of bytes if rows overlap.
@@ -181,7 +181,7 @@ impl<T: Copy, const N: usize> Rows<T, N> {
 
     /// Returns the same rows in a copy of their memory, in which the first row is at this place.
     pub fn copied(&self, copy: &[u8], first: usize) -> Rows<T, N> {
-        Rows { first: First(copy.as_ptr().wrapping_add(first).cast_mut().cast()), ..*self }
+        Rows { first: CallerPtr(copy.as_ptr().wrapping_add(first).cast_mut().cast()), ..*self }
     }
 
     /// Returns the bytes that the rows have.

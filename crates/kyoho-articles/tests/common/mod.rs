@@ -1,5 +1,7 @@
 //! Running the program, and folders for it.
 
+#![allow(dead_code, reason = "each test uses some of these")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -12,7 +12,7 @@
 //!      |  | or the host's copy has no such chunk                         v
 //!      |  +-------------------------------------------------------> listed
 //!      |                                                              ^  |
-//!      |  the devices take records               spill                |  | a block begins
+//!      |  the devices take records               flushed to the host  |  | a block begins
 //!      +------------------> recorded ---------------------------------+  v
 //!                              |  ^                               known to its devices
 //!               a block begins |  | written again                        ^
@@ -31,9 +31,9 @@
 //! Many sources that replace all others go to the host's copy by several threads, and devices
 //! compare all chunks too.
 
-mod following;
 mod recorded;
 mod update_buffer;
+mod write_back;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,9 +43,9 @@ use kyoho_core::units::Census;
 use kyoho_core::{Interaction, RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
 use kyoho_hal::threads::Threads;
 
-use following::are_near;
 use recorded::Recorded;
 use update_buffer::UpdateBuffer;
+use write_back::are_near;
 
 /// The host's copy of the sources, and the writes that are not yet everywhere.
 pub struct UpdateJournal {
@@ -221,7 +221,7 @@ impl UpdateJournal {
             }
         });
         if !are_good.into_inner() {
-            recorded.take_back(count);
+            recorded.withdraw(count);
             return Ok(false);
         }
         // Few change their size.
@@ -242,7 +242,7 @@ impl UpdateJournal {
     }
 
     /// Leaves all sources to a device, which took others in their place, at this many addresses,
-    /// and counted their sizes. What was written was spilled before.
+    /// and counted their sizes. What was written was flushed to the host before.
     pub fn leave_to_device(&mut self, addresses: usize, census: Census) {
         self.sources.leave_to_device(addresses, census);
         self.recorded.iter_mut().for_each(Recorded::forget_chunks);
@@ -273,9 +273,9 @@ impl UpdateJournal {
     /// Writes to the host's copy, from which devices will fetch it, after all that was written
     /// before, with the low limbs of its numbers if they have such.
     #[inline]
-    pub fn apply(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
+    pub fn write_to_host(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
         if self.recorded.as_ref().is_some_and(Recorded::is_open) || !self.staged.is_empty() {
-            self.spill()?;
+            self.flush_to_host()?;
         }
         if self.sources.has_low_limbs() {
             return self.sources.write_limbs(address, source, low);
@@ -284,9 +284,9 @@ impl UpdateJournal {
     }
 
     /// Brings the host's copy up to date; devices will fetch from it what was written.
-    pub fn spill(&mut self) -> Result<()> {
+    pub fn flush_to_host(&mut self) -> Result<()> {
         if let Some(recorded) = &mut self.recorded {
-            recorded.spill(&mut self.sources, &self.threads)?;
+            recorded.flush_to_host(&mut self.sources, &self.threads)?;
         }
         for (place, (address, source)) in self.staged.iter().enumerate() {
             match self.staged_low.get(place) {
@@ -303,9 +303,9 @@ impl UpdateJournal {
     }
 
     /// Brings the host's copy to the sources of the last block, for those that compute it again.
-    pub fn settle(&mut self) -> Result<()> {
+    pub fn write_back_sent(&mut self) -> Result<()> {
         match &mut self.recorded {
-            Some(recorded) => recorded.settle(&mut self.sources, &self.threads),
+            Some(recorded) => recorded.write_back_sent(&mut self.sources, &self.threads),
             None => Ok(()),
         }
     }
@@ -341,7 +341,7 @@ impl UpdateJournal {
     }
 
     /// Takes other room for records, and returns what it had, of which nothing is left after
-    /// [`UpdateJournal::spill`]. No block is under way.
+    /// [`UpdateJournal::flush_to_host`]. No block is under way.
     pub fn exchange_room(&mut self, room: RecordRoom) -> Option<RecordRoom> {
         // Devices that lag have missed what was kept for them.
         self.lag.iter_mut().for_each(|lag| lag.everything = true);
@@ -366,17 +366,17 @@ impl UpdateJournal {
     /// alone.
     pub fn prepare(&mut self, takes_records: bool, on_host: bool) -> Result<()> {
         if !self.staged.is_empty() || !takes_records {
-            self.spill()?;
+            self.flush_to_host()?;
         }
         if !takes_records {
             self.recorded = None;
         }
         if self.is_listed() || self.lag.is_some_and(|lag| lag.everything) {
             // Devices fetch from the host's copy.
-            self.settle()?;
+            self.write_back_sent()?;
         }
         match &mut self.recorded {
-            Some(recorded) if on_host => recorded.apply(&mut self.sources, &self.threads),
+            Some(recorded) if on_host => recorded.write_back_current(&mut self.sources, &self.threads),
             _ => Ok(()),
         }
     }
@@ -435,16 +435,16 @@ impl UpdateJournal {
 
     /// Notes that the records of a block were sent: the next ones go elsewhere. The host's copy
     /// follows later.
-    pub fn sent(&mut self) -> Result<()> {
+    pub fn rotate_buffers(&mut self) -> Result<()> {
         match &mut self.recorded {
-            Some(recorded) => recorded.sent(&mut self.sources, &self.threads),
+            Some(recorded) => recorded.rotate_buffers(&mut self.sources, &self.threads),
             None => Ok(()),
         }
     }
 
     /// Lets writes be recorded again, after the CPU has begun a block in place of the devices.
-    pub fn reopen(&mut self) {
-        self.recorded.iter_mut().for_each(Recorded::reopen);
+    pub fn resume_recording(&mut self) {
+        self.recorded.iter_mut().for_each(Recorded::resume);
     }
 
     /// Applies a function to the latest sources at some addresses, and to the low limbs of their
@@ -454,7 +454,7 @@ impl UpdateJournal {
         addresses: impl IntoIterator<Item = usize>,
         make: impl Fn(Source, Source) -> T,
     ) -> Result<Vec<Option<T>>> {
-        self.settle()?;
+        self.write_back_sent()?;
         let mut staged: HashMap<u32, usize> = HashMap::new();
         let count = self.staged.len();
         staged.try_reserve(count).map_err(|_| memory::none::<(u32, usize)>(count, "the table of staged sources"))?;
@@ -518,7 +518,7 @@ mod tests {
         let source = |size: f64| Source::from_derivatives(1, size, 0.0, [[size; 3]; 4]);
         let journal = || {
             let mut journal = UpdateJournal::new(&interaction, Threads::for_copies(3)).unwrap();
-            (0..SOURCES).for_each(|address| journal.apply(address, &source(1.0), &Source::default()).unwrap());
+            (0..SOURCES).for_each(|address| journal.write_to_host(address, &source(1.0), &Source::default()).unwrap());
             journal.make_room(SOURCES, 1).unwrap();
             journal
         };

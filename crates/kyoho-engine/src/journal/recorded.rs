@@ -12,8 +12,8 @@ use kyoho_core::records::{self, lines_of_record};
 use kyoho_core::{RecordLine, Records, Result, Source, Sources, chunk_of};
 use kyoho_hal::threads::Threads;
 
-use super::following::follow;
 use super::update_buffer::{self, UpdateBuffer};
+use super::write_back::write_back;
 
 /// The writes since the last block as records, at most one for each address, and the records that
 /// were sent for that block.
@@ -136,7 +136,7 @@ impl Recorded {
     }
 
     /// Takes back the last records, which [`Recorded::places`] has made room for.
-    pub fn take_back(&mut self, count: usize) {
+    pub fn withdraw(&mut self, count: usize) {
         self.current.truncate(self.current.len() - count);
     }
 
@@ -185,12 +185,12 @@ impl Recorded {
     }
 
     /// Brings the host's copy to the sources of the last block.
-    pub fn settle(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
-        self.settle_unless(sources, |_, _| false, threads)
+    pub fn write_back_sent(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
+        self.write_back_unless(sources, |_, _| false, threads)
     }
 
     /// Applies the records that were sent but for those that need not be.
-    fn settle_unless(
+    fn write_back_unless(
         &mut self,
         sources: &mut Sources,
         is_needless: impl Fn(&UpdateBuffer, usize) -> bool + Sync,
@@ -198,37 +198,37 @@ impl Recorded {
     ) -> Result<()> {
         let sent = Records::new(self.sent.as_slice(), self.lines_of_record);
         let current = &self.current;
-        follow(sources, sent, &self.addresses_sent, |address| is_needless(current, address), threads)?;
+        write_back(sources, sent, &self.addresses_sent, |address| is_needless(current, address), threads)?;
         self.addresses_sent.clear();
         Ok(())
     }
 
     /// Brings the host's copy up to date; the current records are still to be sent.
-    pub fn apply(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
-        self.settle(sources, threads)?;
+    pub fn write_back_current(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
+        self.write_back_sent(sources, threads)?;
         let [_, unapplied] = self.current.records().split_at(self.applied);
-        follow(sources, unapplied, &self.current.addresses()[self.applied..], |_| false, threads)?;
+        write_back(sources, unapplied, &self.current.addresses()[self.applied..], |_| false, threads)?;
         self.applied = self.current.len();
         Ok(())
     }
 
     /// Takes the next records elsewhere, after the current ones were sent, or kept for devices that
     /// had no part in the block.
-    pub fn sent(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
-        self.settle_unless(sources, UpdateBuffer::has, threads)?;
+    pub fn rotate_buffers(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
+        self.write_back_unless(sources, UpdateBuffer::has, threads)?;
         self.current.exchange(&mut self.sent, &mut self.addresses_sent);
         if 2 * self.addresses_sent.len() < sources.count() {
             // The devices are at work on the block meanwhile.
-            self.settle(sources, threads)?;
+            self.write_back_sent(sources, threads)?;
         }
         (self.applied, self.room) = (0, self.capacity);
         Ok(())
     }
 
     /// Leaves all records to the host's copy, where devices will fetch them, and takes no more
-    /// before [`Recorded::sent`] or [`Recorded::reopen`].
-    pub fn spill(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
-        self.apply(sources, threads)?;
+    /// before [`Recorded::rotate_buffers`] or [`Recorded::resume`].
+    pub fn flush_to_host(&mut self, sources: &mut Sources, threads: &Threads) -> Result<()> {
+        self.write_back_current(sources, threads)?;
         self.current.addresses().iter().for_each(|address| sources.note_written(*address as usize));
         self.current.clear();
         (self.applied, self.room) = (0, 0);
@@ -242,20 +242,20 @@ impl Recorded {
         self.crowded > 1
     }
 
-    /// Whether it may hold records. After [`Recorded::spill`] it holds none until it takes them
+    /// Whether it may hold records. After [`Recorded::flush_to_host`] it holds none until it takes them
     /// again.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.room > 0
     }
 
-    /// Forgets which chunks the host's copy has, after all records were spilled.
+    /// Forgets which chunks the host's copy has, after all records were flushed.
     pub fn forget_chunks(&mut self) {
         self.current.forget_chunks();
     }
 
     /// Takes records again.
-    pub fn reopen(&mut self) {
+    pub fn resume(&mut self) {
         self.room = self.capacity;
     }
 }
@@ -295,13 +295,13 @@ mod tests {
         assert_eq!(addresses(recorded.fresh()), [5, 299, 300]);
         assert_eq!(recorded.read(299), Some(source(3.0)));
         assert_eq!(recorded.read(6), None);
-        recorded.sent(&mut sources, &Threads::alone()).unwrap();
+        recorded.rotate_buffers(&mut sources, &Threads::alone()).unwrap();
         assert_eq!((recorded.fresh().len(), recorded.read(299)), (0, None));
         assert!(recorded.take(5, &source(4.0), &sources));
         assert!(recorded.take(300, &source(5.0), &sources) && recorded.take(5, &source(6.0), &sources));
         assert_eq!(addresses(recorded.fresh()), [5, 300]);
         assert_eq!((recorded.read(5), recorded.read(300)), (Some(source(6.0)), Some(source(5.0))));
-        recorded.settle(&mut sources, &Threads::alone()).unwrap();
+        recorded.write_back_sent(&mut sources, &Threads::alone()).unwrap();
         let masses = [5, 299, 300].map(|address| sources.read(address).unwrap().mass);
         assert_eq!(masses, [3.0; 3], "what is sent is not what is written now");
     }
@@ -313,13 +313,13 @@ mod tests {
         for block in [1.0, 2.0, 3.0] {
             assert!(recorded.take(1, &source(block), &sources));
             assert!(recorded.take(10 + block as usize, &source(block), &sources));
-            recorded.sent(&mut sources, &Threads::alone()).unwrap();
+            recorded.rotate_buffers(&mut sources, &Threads::alone()).unwrap();
         }
         assert_eq!([1, 11, 12, 13].map(|address| mass(&sources, address)), [None, Some(1.0), Some(2.0), None]);
         let mut unapplied: Vec<u32> = recorded.unapplied().collect();
         unapplied.sort_unstable();
         assert_eq!(unapplied, [1, 13]);
-        recorded.settle(&mut sources, &Threads::alone()).unwrap();
+        recorded.write_back_sent(&mut sources, &Threads::alone()).unwrap();
         assert_eq!([1, 13].map(|address| mass(&sources, address)), [Some(3.0), Some(3.0)]);
         assert_eq!(recorded.unapplied().count(), 0);
     }
@@ -333,11 +333,11 @@ mod tests {
         );
         let taken: Vec<bool> = [9, 8, 7, 6, 8].map(|address| recorded.take(address, &source(2.0), &sources)).to_vec();
         assert_eq!(taken, [true, true, true, false, true]);
-        recorded.spill(&mut sources, &Threads::alone()).unwrap();
+        recorded.flush_to_host(&mut sources, &Threads::alone()).unwrap();
         assert_eq!(sources.read(8), Some(source(2.0)));
         assert!(matches!(sources.written(), kyoho_core::Written::Addresses([9, 8, 7])));
         assert!(!recorded.take(9, &source(3.0), &sources), "it is closed until the next block");
-        recorded.sent(&mut sources, &Threads::alone()).unwrap();
+        recorded.rotate_buffers(&mut sources, &Threads::alone()).unwrap();
         assert!(recorded.take(9, &source(3.0), &sources));
     }
 
@@ -356,7 +356,7 @@ mod tests {
                 records::write(std::slice::from_mut(line), address, &source(mass));
             });
             assert_eq!(recorded.read(5), Some(source(mass)));
-            recorded.take_back(2);
+            recorded.withdraw(2);
             assert_eq!((recorded.read(5), recorded.read(9)), (None, Some(source(1.0))));
         }
     }
@@ -365,14 +365,14 @@ mod tests {
     fn an_address_written_after_it_was_applied_is_applied_again() {
         let (mut recorded, mut sources) = (Recorded::new(40, 4).unwrap(), sources(1));
         (0..6).for_each(|address| assert!(recorded.take(address, &source(1.0), &sources)));
-        recorded.apply(&mut sources, &Threads::alone()).unwrap();
+        recorded.write_back_current(&mut sources, &Threads::alone()).unwrap();
         assert_eq!(recorded.unapplied().count(), 0);
         [0, 3, 5, 3, 9].into_iter().for_each(|address| assert!(recorded.take(address, &source(2.0), &sources)));
         let mut unapplied: Vec<u32> = recorded.unapplied().collect();
         unapplied.sort_unstable();
         assert_eq!(unapplied, [0, 3, 5, 9]);
         assert_eq!(addresses(recorded.fresh()), [0, 1, 2, 3, 4, 5, 9]);
-        recorded.apply(&mut sources, &Threads::alone()).unwrap();
+        recorded.write_back_current(&mut sources, &Threads::alone()).unwrap();
         let masses: Vec<f64> = [0, 1, 2, 3, 4, 5, 9].map(|address| sources.read(address).unwrap().mass).to_vec();
         assert_eq!(masses, [2.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0]);
         assert_eq!(recorded.fresh().iter().map(|record| record.source().mass).sum::<f64>(), 11.0);

@@ -138,7 +138,7 @@ impl<G: Gpu> GpuMethod<G> for Lists<G> {
     }
 
     fn finish_given(&mut self, on: &mut GpuSources<G>) -> Result<Option<bool>> {
-        if !self.sums.gives() {
+        if !self.sums.writes_to_caller() {
             return Ok(None);
         }
         self.sums.forget();

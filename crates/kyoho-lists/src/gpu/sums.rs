@@ -68,7 +68,7 @@ pub struct ListSums<G: Gpu> {
     /// The number of pieces that are under way.
     count: usize,
     /// Whether the sums under way go to arrays of the caller.
-    gives: bool,
+    to_caller: bool,
     /// The sinks of the assignment.
     assigned: Range<usize>,
     /// Whether results are on their way.
@@ -91,7 +91,7 @@ impl<G: Gpu> ListSums<G> {
             kernels: None,
             pieces: Vec::new(),
             count: 0,
-            gives: false,
+            to_caller: false,
             assigned: 0..0,
             is_fetching: false,
             predicted: None,
@@ -109,8 +109,8 @@ impl<G: Gpu> ListSums<G> {
     }
 
     /// Whether the sums under way go to arrays of the caller. The results are nowhere else then.
-    pub fn gives(&self) -> bool {
-        self.gives
+    pub fn writes_to_caller(&self) -> bool {
+        self.to_caller
     }
 
     /// Forgets what is under way, after the queues have ended.
@@ -154,7 +154,7 @@ impl<G: Gpu> ListSums<G> {
             return Err(Error::BadCount { what, value, allowed: format!("0 to {most}") });
         }
         grow(gpu, &mut self.results, results)?;
-        (self.assigned, self.count, self.gives) = (assigned, 0, false);
+        (self.assigned, self.count, self.to_caller) = (assigned, 0, false);
         self.is_fetching = false;
         self.predicted = Some(gpu.record(queue)?);
         Ok(())
@@ -294,7 +294,7 @@ impl<G: Gpu> ListSums<G> {
                 bring_all(on, piece.firsts.as_slice::<i32>(), &piece.next)?;
                 kernels.divide(on, (&plan, groups.len()), &memory)?;
                 let receiver = made.and_then(|made| made.receiver).filter(|_| plan.parts == 0);
-                self.gives = receiver.is_some();
+                self.to_caller = receiver.is_some();
                 kernels.sum(on, with, (plan.items, receiver.as_ref()), &memory)?;
                 if plan.parts > 0 {
                     kernels.add(on, &step, plan.parts, &memory)?;

@@ -3,7 +3,7 @@
 use crate::accuracy::Method;
 use crate::bodies::{Bodies, are_sources};
 use kyoho_core::Level;
-use kyoho_core::{Block, Interaction, Result, Sources, Spare, Sums, TreeBlock, TreePhase, TreeProfile};
+use kyoho_core::{Block, BufferPool, Interaction, Result, Sources, Sums, TreeBlock, TreePhase, TreeProfile};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::kernel::Kernel;
@@ -18,15 +18,15 @@ pub fn sum<E: Number>(
     (threads, level): (&Threads, Level),
     (sources, block): (&Sources, &Block),
     TreeBlock { accuracy, softening2, .. }: TreeBlock,
-    (into, spare): (&mut Sums, &Spare),
+    (into, pool): (&mut Sums, &BufferPool),
 ) -> Result<TreeProfile> {
-    spare.begin();
-    let of_sources = Bodies::sources(sources, block.nj, (threads, spare))?;
+    pool.begin();
+    let of_sources = Bodies::sources(sources, block.nj, (threads, pool))?;
     // Sinks that were not made are the sources. A device that has failed since may have said of
     // others whether they are.
     let own_sinks = match block.sinks_on_device || are_sources(sources, block, threads) {
         true => None,
-        false => Some(Bodies::sinks(block.sinks.all(), spare)?),
+        false => Some(Bodies::sinks(block.sinks.all(), pool)?),
     };
     let of_sinks = own_sinks.as_ref().unwrap_or(&of_sources);
     let skip_own_index = block.skip_own_index;
@@ -38,7 +38,7 @@ pub fn sum<E: Number>(
     match Method::of(accuracy) {
         Method::Cells { order, criterion } => {
             let settings = Settings { order, criterion, softening2, skip_own_index, level };
-            let sums = TreeSums { kernel, interaction, threads, spare };
+            let sums = TreeSums { kernel, interaction, threads, pool };
             let counts = sums.sum(points(&of_sources), points(of_sinks), &settings, values)?;
             let phases = [TreePhase::Sort, TreePhase::Moments, TreePhase::FirstPass, TreePhase::Walk];
             phases.iter().zip(counts.seconds).for_each(|(phase, seconds)| profile.seconds[*phase as usize] = seconds);

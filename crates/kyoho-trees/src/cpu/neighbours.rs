@@ -1,7 +1,7 @@
 //! The sources within a radius of points, by a walk through a tree without a stack.
 
 use crate::neighbours::WHAT;
-use kyoho_core::{Result, Spare, memory};
+use kyoho_core::{BufferPool, Result, memory};
 use kyoho_hal::threads::Threads;
 
 use super::octree::{NO_CELL, Octree};
@@ -47,7 +47,7 @@ pub struct NeighbourTree {
 impl NeighbourTree {
     /// Makes the tree of some positions.
     pub fn new(positions: &[[f64; 3]], threads: &Threads) -> Result<NeighbourTree> {
-        let tree = Octree::new(positions, threads, &Spare::default())?;
+        let tree = Octree::new(positions, threads, &BufferPool::default())?;
         let sorted = memory::collected(tree.order.iter().map(|body| positions[*body as usize]), WHAT)?;
         let mut bounds = memory::filled(tree.cells.len(), Bounds::NOTHING, WHAT)?;
         let tasks = tree.cells.chunks(CELLS_OF_TASK).zip(bounds.chunks_mut(CELLS_OF_TASK));

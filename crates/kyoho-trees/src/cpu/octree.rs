@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::LEAF;
 use crate::cells::Cell;
 use crate::cube::{Cube, Key};
-use kyoho_core::{Kept, Result, Spare, memory};
+use kyoho_core::{BufferPool, Pooled, Result, memory};
 use kyoho_hal::threads::Threads;
 
 /// The number of bodies that a thread takes at a time.
@@ -40,17 +40,17 @@ pub struct Octree {
     /// The cube of the tree.
     pub cube: Cube,
     /// The number of each body, in sorted order.
-    pub order: Kept<u32>,
+    pub order: Pooled<u32>,
     /// The cells.
-    pub cells: Kept<Cell>,
+    pub cells: Pooled<Cell>,
     /// The cells of each generation.
     pub generations: Vec<Range<usize>>,
 }
 
 impl Octree {
     /// Makes the tree of some positions. A leaf of more than [`LEAF`] bodies has them in one point.
-    pub fn new(positions: &[[f64; 3]], threads: &Threads, spare: &Spare) -> Result<Octree> {
-        let (mut tree, is_deep) = Octree::by_keys(positions, threads, spare)?;
+    pub fn new(positions: &[[f64; 3]], threads: &Threads, pool: &BufferPool) -> Result<Octree> {
+        let (mut tree, is_deep) = Octree::by_keys(positions, threads, pool)?;
         if is_deep {
             tree.divide_last_leaves(positions, threads)?;
         }
@@ -59,13 +59,13 @@ impl Octree {
 
     /// Makes the tree that keys in the cube of all bodies tell apart, and says whether they needed
     /// their low words.
-    fn by_keys(positions: &[[f64; 3]], threads: &Threads, spare: &Spare) -> Result<(Octree, bool)> {
+    fn by_keys(positions: &[[f64; 3]], threads: &Threads, pool: &BufferPool) -> Result<(Octree, bool)> {
         let cube = cube(positions, threads)?;
-        let mut places = sorted(positions, &cube, threads, spare)?;
+        let mut places = sorted(positions, &cube, threads, pool)?;
         let lows = low_words(positions, &cube, &mut places, threads)?;
         let key = |place: usize| Key { high: places[place].high, low: lows.get(place).copied().unwrap_or(0) };
-        let (cells, generations) = cells(places.len(), key, (threads, spare))?;
-        let mut order = spare.unwritten(places.len(), 0, "the order of bodies")?;
+        let (cells, generations) = cells(places.len(), key, (threads, pool))?;
+        let mut order = pool.unwritten(places.len(), 0, "the order of bodies")?;
         threads.each(places.chunks(PIECE).zip(order.chunks_mut(PIECE)), |(places, order)| {
             places.iter().zip(order).for_each(|(place, body)| *body = place.body);
         });
@@ -85,7 +85,7 @@ impl Octree {
                 let bodies = &mut self.order[cell.body_range()];
                 if cell.is_divided_by_places(|body| place_of(&bodies[body])) {
                     let places = memory::collected(bodies.iter().map(place_of), WHAT)?;
-                    let (part, _) = Octree::by_keys(&places, threads, &Spare::default())?;
+                    let (part, _) = Octree::by_keys(&places, threads, &BufferPool::default())?;
                     let sorted = memory::collected(part.order.iter().map(|body| bodies[*body as usize]), WHAT)?;
                     bodies.copy_from_slice(&sorted);
                     // One cell has bodies whose differences are too small for any cube.
@@ -177,10 +177,10 @@ fn cube(positions: &[[f64; 3]], threads: &Threads) -> Result<Cube> {
 
 /// Returns the bodies in the order of their high words; those that have the same are in their own
 /// order.
-fn sorted(positions: &[[f64; 3]], cube: &Cube, threads: &Threads, spare: &Spare) -> Result<Kept<Place>> {
+fn sorted(positions: &[[f64; 3]], cube: &Cube, threads: &Threads, pool: &BufferPool) -> Result<Pooled<Place>> {
     let count = positions.len();
     let high_of = |body: usize| cube.key(positions[body]).high;
-    let mut places = spare.unwritten(count, Place::default(), "the keys of bodies")?;
+    let mut places = pool.unwritten(count, Place::default(), "the keys of bodies")?;
     if count <= PIECE {
         places.iter_mut().zip(0..).for_each(|(place, body)| *place = Place { high: high_of(body as usize), body });
         places.sort_unstable();
@@ -188,8 +188,8 @@ fn sorted(positions: &[[f64; 3]], cube: &Cube, threads: &Threads, spare: &Spare)
     }
     let splitters = splitters(count, high_of)?;
     let buckets = splitters.len() + 1;
-    let mut bucket_of = spare.unwritten(count, 0_u16, "the buckets of a sort")?;
-    let mut counts = spare.filled(count.div_ceil(PIECE) * buckets, 0_u32, "the buckets of a sort")?;
+    let mut bucket_of = pool.unwritten(count, 0_u16, "the buckets of a sort")?;
+    let mut counts = pool.filled(count.div_ceil(PIECE) * buckets, 0_u32, "the buckets of a sort")?;
     let pieces = places.chunks_mut(PIECE).zip(bucket_of.chunks_mut(PIECE)).zip(counts.chunks_mut(buckets)).enumerate();
     threads.each(pieces, |(piece, ((places, bucket_of), counts))| {
         let mut body = piece * PIECE;
@@ -211,7 +211,7 @@ fn sorted(positions: &[[f64; 3]], cube: &Cube, threads: &Threads, spare: &Spare)
         sizes.iter_mut().zip(counts).for_each(|(size, count)| *size += *count as usize);
     }
     // Each thread deals bodies to some of the buckets, and sorts these.
-    let mut dealt = spare.unwritten(count, Place::default(), "the keys of bodies")?;
+    let mut dealt = pool.unwritten(count, Place::default(), "the keys of bodies")?;
     let of_thread = buckets.div_ceil(threads.count());
     let mut rest = &mut dealt[..];
     let parts = sizes.chunks(of_thread).enumerate().map(|(part, sizes)| {
@@ -303,10 +303,10 @@ struct Division {
 fn cells(
     count: usize,
     key: impl Fn(usize) -> Key + Sync,
-    (threads, spare): (&Threads, &Spare),
-) -> Result<(Kept<Cell>, Vec<Range<usize>>)> {
+    (threads, pool): (&Threads, &BufferPool),
+) -> Result<(Pooled<Cell>, Vec<Range<usize>>)> {
     const WHAT: &str = "cells";
-    let (mut cells, mut generations) = (spare.room(count / LEAF, WHAT)?, Vec::new());
+    let (mut cells, mut generations) = (pool.room(count / LEAF, WHAT)?, Vec::new());
     if count == 0 {
         return Ok((cells, generations));
     }
@@ -317,7 +317,7 @@ fn cells(
     memory::push(&mut cells, new(0..count), WHAT)?;
     let mut generation = 0..1;
     while !generation.is_empty() {
-        let mut divisions = spare.unwritten(generation.len(), Division::default(), WHAT)?;
+        let mut divisions = pool.unwritten(generation.len(), Division::default(), WHAT)?;
         let parents = cells[generation.clone()].chunks(CELLS_OF_TASK);
         threads.each(parents.zip(divisions.chunks_mut(CELLS_OF_TASK)), |(parents, divisions)| {
             parents.iter().zip(divisions).for_each(|(parent, division)| *division = divided(parent, &key));

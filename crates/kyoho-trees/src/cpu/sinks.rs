@@ -4,7 +4,7 @@
 use crate::GROUP;
 use crate::cells::Cell;
 use crate::criterion::{FLOOR, is_even};
-use kyoho_core::{Kept, Result, Spare};
+use kyoho_core::{BufferPool, Pooled, Result};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::expansions::Number;
 
@@ -36,12 +36,12 @@ pub struct Extent {
 /// coordinates, in the units of the tree of sources.
 pub fn extents<E: Number>(
     tree: &Octree,
-    positions: &[Kept<f64>; 3],
+    positions: &[Pooled<f64>; 3],
     units: &TreeUnits,
-    (threads, spare): (&Threads, &Spare),
-) -> Result<Kept<Extent>> {
-    let mut all = spare.unwritten(tree.cells.len(), Extent::default(), "cells of sinks")?;
-    let mut boxes = spare.unwritten(tree.cells.len(), ([0.0; 3], [0.0; 3]), "cells of sinks")?;
+    (threads, pool): (&Threads, &BufferPool),
+) -> Result<Pooled<Extent>> {
+    let mut all = pool.unwritten(tree.cells.len(), Extent::default(), "cells of sinks")?;
+    let mut boxes = pool.unwritten(tree.cells.len(), ([0.0; 3], [0.0; 3]), "cells of sinks")?;
     for generation in tree.generations.iter().rev() {
         let (above, below) = all.split_at_mut(generation.end);
         let (boxes_above, boxes_below) = boxes.split_at_mut(generation.end);
@@ -130,7 +130,7 @@ fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
     (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt()
 }
 
-fn box_of_bodies(cell: &Cell, positions: &[Kept<f64>; 3]) -> ([f64; 3], [f64; 3]) {
+fn box_of_bodies(cell: &Cell, positions: &[Pooled<f64>; 3]) -> ([f64; 3], [f64; 3]) {
     let of_axis = |k: usize| {
         positions[k][cell.body_range()].iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), coordinate| {
             (if *coordinate < low { *coordinate } else { low }, if *coordinate > high { *coordinate } else { high })
@@ -144,7 +144,7 @@ fn united(a: ([f64; 3], [f64; 3]), b: ([f64; 3], [f64; 3])) -> ([f64; 3], [f64; 
     (std::array::from_fn(|k| a.0[k].min(b.0[k])), std::array::from_fn(|k| a.1[k].max(b.1[k])))
 }
 
-fn radius_of_bodies(cell: &Cell, positions: &[Kept<f64>; 3], center: [f64; 3]) -> f64 {
+fn radius_of_bodies(cell: &Cell, positions: &[Pooled<f64>; 3], center: [f64; 3]) -> f64 {
     let [x, y, z] = positions;
     let distance2 = |body: usize| {
         let distance = [x[body] - center[0], y[body] - center[1], z[body] - center[2]];

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use crate::cells::Cell;
 use crate::criterion::Criterion;
 use crate::cube::{LEVELS, exponent_of, power_of_two};
-use kyoho_core::{Kept, Result, Spare, Units, memory};
+use kyoho_core::{BufferPool, Pooled, Result, Units, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::indices::{factorial, place};
 use kyoho_laws::lanes::MAX_LANES;
@@ -106,13 +106,13 @@ pub struct Sources<E: Number> {
     /// Whether some mass is negative.
     pub has_negative: bool,
     /// The coordinates, in the units of the tree, and `MAX_LANES` numbers behind them.
-    pub positions: [Kept<f64>; 3],
+    pub positions: [Pooled<f64>; 3],
     /// The masses, in the units of the tree, and `MAX_LANES` zeros.
-    pub masses: Kept<f64>,
+    pub masses: Pooled<f64>,
     /// The record of each cell.
-    pub records: Kept<CellRecord<E>>,
+    pub records: Pooled<CellRecord<E>>,
     /// The moments of each cell, and a row of zeros.
-    pub moments: Kept<E>,
+    pub moments: Pooled<E>,
 }
 
 /// The numbers of a cell that only its parent needs.
@@ -130,16 +130,16 @@ impl<E: Number> Sources<E> {
         tree: Octree,
         (positions, masses): (&[[f64; 3]], &[f64]),
         softening2: f64,
-        (threads, spare): (&Threads, &Spare),
+        (threads, pool): (&Threads, &BufferPool),
     ) -> Result<Sources<E>> {
         let units = TreeUnits::new::<E>(&tree, masses, softening2);
-        let rows = super::sums::gathered(&tree.order, (threads, spare), |body| {
+        let rows = super::sums::gathered(&tree.order, (threads, pool), |body| {
             let [x, y, z] = positions[body].map(|coordinate| coordinate * units.length);
             [x, y, z, masses[body] * units.mass]
         })?;
         let [x, y, z, sorted_masses] = rows;
         let has_negative = masses.iter().any(|mass| *mass < 0.0);
-        let (records, moments) = (Kept::default(), Kept::default());
+        let (records, moments) = (Pooled::default(), Pooled::default());
         Ok(Sources { tree, units, has_negative, positions: [x, y, z], masses: sorted_masses, records, moments })
     }
 
@@ -149,14 +149,14 @@ impl<E: Number> Sources<E> {
         expansions: &dyn Expansions<E>,
         criterion: Criterion,
         positions: &[[f64; 3]],
-        (threads, spare): (&Threads, &Spare),
+        (threads, pool): (&Threads, &BufferPool),
     ) -> Result<()> {
         let (count, stride) = (self.tree.cells.len(), expansions.stride());
         let zero = E::from_f64(0.0);
-        let mut records = spare.unwritten(count, CellRecord::default(), "the cells of a tree")?;
-        let mut moments = spare.unwritten((count + 1) * stride, zero, "the moments of cells")?;
+        let mut records = pool.unwritten(count, CellRecord::default(), "the cells of a tree")?;
+        let mut moments = pool.unwritten((count + 1) * stride, zero, "the moments of cells")?;
         moments[count * stride..].fill(zero);
-        let mut summaries = spare.unwritten(count, Summary::default(), "the cells of a tree")?;
+        let mut summaries = pool.unwritten(count, Summary::default(), "the cells of a tree")?;
         let shared = Upward { sources: self, expansions, criterion, bodies: positions };
         let scratch = Mutex::new(Vec::new());
         for generation in self.tree.generations.iter().rev() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::bodies::Bodies;
-use kyoho_core::{Result, SinkOrder, Spare, TreePhase, TreeProfile, memory};
+use kyoho_core::{BufferPool, Result, SinkOrder, TreePhase, TreeProfile, memory};
 use kyoho_hal::threads::Threads;
 
 use super::octree::{NO_CELL, Octree};
@@ -135,14 +135,14 @@ pub fn sum(sources: &Bodies, sinks: &Bodies, walk: &Walk, threads: &Threads) -> 
         profile.seconds[phase as usize] += began.elapsed().as_secs_f64();
         began = Instant::now();
     };
-    let spare = Spare::default();
-    let tree = Octree::new(&sources.positions, threads, &spare)?;
+    let pool = BufferPool::default();
+    let tree = Octree::new(&sources.positions, threads, &pool)?;
     let nexts = tree.nexts()?;
     let are_sources = sources.positions[..] == sinks.positions[..] && sources.indices[..] == sinks.indices[..];
     let order = match walk.sinks {
-        SinkOrder::Given => spare.collected(0..count as u32, WHAT)?,
-        SinkOrder::Morton if are_sources => spare.collected(tree.order.iter().copied(), WHAT)?,
-        SinkOrder::Morton => Octree::new(&sinks.positions, threads, &spare)?.order,
+        SinkOrder::Given => pool.collected(0..count as u32, WHAT)?,
+        SinkOrder::Morton if are_sources => pool.collected(tree.order.iter().copied(), WHAT)?,
+        SinkOrder::Morton => Octree::new(&sinks.positions, threads, &pool)?.order,
     };
     end(TreePhase::Sort);
     let points = AtomicU64::new(0);

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::criterion::{self, CUT, Criterion, FIRST_CUT, MOST_NEAR};
 use kyoho_core::Level;
-use kyoho_core::{CHUNK, IndexRange, Interaction, Kept, Result, Spare, Sums, memory};
+use kyoho_core::{BufferPool, CHUNK, IndexRange, Interaction, Pooled, Result, Sums, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::expansion::MAX_COMPONENTS;
 use kyoho_laws::lanes::MAX_LANES;
@@ -78,12 +78,12 @@ pub struct Counts {
 /// Calls `numbers` for each body of an order, and returns the columns of what it returns.
 pub fn gathered(
     order: &[u32],
-    (threads, spare): (&Threads, &Spare),
+    (threads, pool): (&Threads, &BufferPool),
     numbers: impl Fn(usize) -> [f64; 4] + Sync,
-) -> Result<[Kept<f64>; 4]> {
+) -> Result<[Pooled<f64>; 4]> {
     // Loops over bodies read vectors, also of the last ones.
-    let column = || -> Result<Kept<f64>> {
-        let mut column = spare.unwritten(order.len() + MAX_LANES, 0.0, "the bodies of a tree")?;
+    let column = || -> Result<Pooled<f64>> {
+        let mut column = pool.unwritten(order.len() + MAX_LANES, 0.0, "the bodies of a tree")?;
         column[order.len()..].fill(0.0);
         Ok(column)
     };
@@ -119,7 +119,7 @@ pub struct TreeSums<'a, E> {
     /// The threads.
     pub threads: &'a Threads,
     /// Memory of the call before.
-    pub spare: &'a Spare,
+    pub pool: &'a BufferPool,
 }
 
 impl<E: Number> TreeSums<'_, E> {
@@ -131,19 +131,19 @@ impl<E: Number> TreeSums<'_, E> {
             return Ok(counts);
         }
         let begin = Instant::now();
-        let (threads, spare) = (self.threads, self.spare);
-        let tree = Octree::new(sources.positions, threads, spare)?;
+        let (threads, pool) = (self.threads, self.pool);
+        let tree = Octree::new(sources.positions, threads, pool)?;
         // Those that are one array need not be compared.
         let is_one = std::ptr::eq(sinks.positions, sources.positions);
         let is_same = is_one || sinks.positions == sources.positions;
-        let own_tree = if is_same { None } else { Some(Octree::new(sinks.positions, threads, spare)?) };
+        let own_tree = if is_same { None } else { Some(Octree::new(sinks.positions, threads, pool)?) };
         let mut of_sources =
-            Sources::<E>::new(tree, (sources.positions, sources.masses), settings.softening2, (threads, spare))?;
+            Sources::<E>::new(tree, (sources.positions, sources.masses), settings.softening2, (threads, pool))?;
         counts.seconds[0] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let has_dipoles = of_sources.has_negative || of_sources.units.has_tiny_cells;
         let expansions = E::expansions(settings.level, settings.order, has_dipoles);
-        of_sources.expand(&*expansions, settings.criterion, sources.positions, (threads, spare))?;
+        of_sources.expand(&*expansions, settings.criterion, sources.positions, (threads, pool))?;
         let units = of_sources.units;
         let sink_tree = own_tree.as_ref().unwrap_or(&of_sources.tree);
         let own_positions = match &own_tree {
@@ -153,13 +153,13 @@ impl<E: Number> TreeSums<'_, E> {
                     let [x, y, z] = sinks.positions[body].map(|coordinate| coordinate * units.length);
                     [x, y, z, 0.0]
                 };
-                let [x, y, z, _] = gathered(&tree.order, (threads, spare), scaled)?;
+                let [x, y, z, _] = gathered(&tree.order, (threads, pool), scaled)?;
                 Some([x, y, z])
             }
         };
         let positions = own_positions.as_ref().unwrap_or(&of_sources.positions);
         let (places, alike) = self.places(&of_sources.tree, sink_tree, (sources, sinks), settings.skip_own_index)?;
-        let mut extents = sinks::extents::<E>(sink_tree, positions, &units, (threads, spare))?;
+        let mut extents = sinks::extents::<E>(sink_tree, positions, &units, (threads, pool))?;
         counts.seconds[1] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         counts.cells = of_sources.tree.cells.len() as u64;
@@ -177,7 +177,7 @@ impl<E: Number> TreeSums<'_, E> {
         };
         let of_order = if size_of::<E>() == 4 { criterion::least_s2(settings.order) } else { 0.0 };
         let least2 = units.least2.max(of_order);
-        let mut accelerations = spare.unwritten(sinks.positions.len(), [0.0; 2], "accelerations of sinks")?;
+        let mut accelerations = pool.unwritten(sinks.positions.len(), [0.0; 2], "accelerations of sinks")?;
         let coarse = Coarse {
             sources: &of_sources,
             expansions: &*expansions,
@@ -206,7 +206,7 @@ impl<E: Number> TreeSums<'_, E> {
             tolerance,
             softening2,
         };
-        let mut sorted = spare.unwritten(sinks.positions.len(), [0.0; 4], "forces")?;
+        let mut sorted = pool.unwritten(sinks.positions.len(), [0.0; 4], "forces")?;
         for scratch in walk::walk(&walk, sink_tree, first, &mut sorted, threads)? {
             counts.near += scratch.counts.near;
             counts.far += scratch.counts.far;
@@ -227,16 +227,16 @@ impl<E: Number> TreeSums<'_, E> {
         sink_tree: &Octree,
         (sources, sinks): (Points, Points),
         skip_own_index: bool,
-    ) -> Result<(Kept<i32>, Option<Alike>)> {
+    ) -> Result<(Pooled<i32>, Option<Alike>)> {
         let what = "places of sinks";
         let count = sinks.positions.len();
         if !skip_own_index {
-            return Ok((self.spare.filled(count, -1, what)?, None));
+            return Ok((self.pool.filled(count, -1, what)?, None));
         }
         let is_ascending = sources.indices.is_sorted_by(|one, next| one < next);
         let are_sources = std::ptr::eq(tree, sink_tree) && sources.indices == sinks.indices;
         if is_ascending && are_sources {
-            return Ok((self.spare.collected(0..count as i32, what)?, None));
+            return Ok((self.pool.collected(0..count as i32, what)?, None));
         }
         let mut table: Vec<(i32, i32)> = memory::filled(tree.order.len(), (0, 0), what)?;
         for (body, place) in tree.order.iter().zip(0..) {
@@ -252,7 +252,7 @@ impl<E: Number> TreeSums<'_, E> {
             let place = table.partition_point(|(of_source, _)| *of_source < index);
             table.get(place).filter(|(of_source, _)| *of_source == index).map_or(-1, |(_, place)| *place)
         };
-        Ok((self.spare.collected(sink_tree.order.iter().map(of_sink), what)?, alike))
+        Ok((self.pool.collected(sink_tree.order.iter().map(of_sink), what)?, alike))
     }
 }
 
@@ -286,7 +286,7 @@ struct Coarse<'a, E: Number> {
     tree: &'a Octree,
     extents: &'a [Extent],
     /// The coordinates of sinks, in the units of the tree of sources.
-    positions: &'a [Kept<f64>; 3],
+    positions: &'a [Pooled<f64>; 3],
     tests: Tests<E>,
     variation: f64,
 }
@@ -394,7 +394,7 @@ struct Walk<'a, 'b, E: Number> {
     tree: &'a Octree,
     extents: &'a [Extent],
     /// The coordinates of sinks, in the units of the tree of sources.
-    positions: &'a [Kept<f64>; 3],
+    positions: &'a [Pooled<f64>; 3],
     /// For each sink the place of the source that is left out.
     places: &'a [i32],
     alike: Option<&'a Alike>,

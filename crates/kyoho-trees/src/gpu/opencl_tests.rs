@@ -6,7 +6,7 @@ use crate::bodies::Bodies;
 use crate::cells::Cell;
 use crate::cpu::{Octree, stackless};
 use crate::criterion::Criterion;
-use kyoho_core::{Result, SinkOrder, Spare};
+use kyoho_core::{BufferPool, Result, SinkOrder};
 use kyoho_hal::gpu::{Address, Gpu, Place};
 use kyoho_hal::opencl::OpenCl;
 use kyoho_hal::opencl::hooks;
@@ -68,7 +68,7 @@ impl<'a> Built<'a> {
 fn expected(bodies: &[[f64; 3]]) -> (Vec<u32>, Vec<Cell>) {
     let there: Vec<u32> = (0..).zip(bodies).filter(|(_, at)| at[0].abs() < 1e150).map(|(number, _)| number).collect();
     let positions: Vec<[f64; 3]> = there.iter().map(|number| bodies[*number as usize]).collect();
-    let tree = Octree::new(&positions, &Threads::new(1), &Spare::default()).unwrap();
+    let tree = Octree::new(&positions, &Threads::new(1), &BufferPool::default()).unwrap();
     (tree.order.iter().map(|place| there[*place as usize]).collect(), tree.cells.to_vec())
 }
 

@@ -282,7 +282,8 @@ impl Gpu {
         match sources.written() {
             Written::Addresses(addresses) if !everything => {
                 for address in addresses {
-                    self.copy.follow(*address as usize, &sources.read(*address as usize).expect("it was written"))?;
+                    self.copy
+                        .write_back(*address as usize, &sources.read(*address as usize).expect("it was written"))?;
                     let chunk = *address as usize / CHUNK;
                     self.stamps.insert(chunk, sources.chunk(chunk).expect("it was written").stamp());
                 }
@@ -295,7 +296,7 @@ impl Gpu {
                         continue;
                     }
                     for address in number * CHUNK..(number + 1) * CHUNK {
-                        sources.read(address).map_or(Ok(()), |source| self.copy.follow(address, &source))?;
+                        sources.read(address).map_or(Ok(()), |source| self.copy.write_back(address, &source))?;
                     }
                     self.fakes.notes().fetched.1 += 1;
                 }
@@ -325,7 +326,7 @@ impl Gpu {
             // device is dropped.
             let lines: Vec<RecordLine> = (0..lines).map(|line| unsafe { first.wrapping_add(line).read() }).collect();
             for record in Records::new(&lines, lines_of_record).iter() {
-                self.copy.follow(record.address() as usize, &record.source()).expect("its chunk is there");
+                self.copy.write_back(record.address() as usize, &record.source()).expect("its chunk is there");
             }
         }
     }

@@ -20,7 +20,7 @@ pub fn are_near(sources: &Sources) -> bool {
 /// Writes the records of these addresses to the host's copy but for those that need not be, by
 /// several threads if they are many. No address is named twice, and the host's copy has the chunks
 /// of all.
-pub fn follow(
+pub fn write_back(
     sources: &mut Sources,
     records: Records,
     addresses: &[u32],
@@ -31,10 +31,10 @@ pub fn follow(
     let parts = (addresses.len() / OF_THREAD).min(threads.count());
     if parts < 2 || are_near(sources) {
         let mut wanted = all.filter(|(_, address)| !is_needless(*address));
-        return wanted.try_for_each(|(place, address)| sources.follow(address, &records.get(place).source()));
+        return wanted.try_for_each(|(place, address)| sources.write_back(address, &records.get(place).source()));
     }
     let count = AtomicUsize::new(0);
-    let (chunks, stamp) = sources.chunks_to_follow();
+    let (chunks, stamp) = sources.chunks_to_write_back();
     let of_part = chunks.len().div_ceil(parts);
     // Each thread looks at all addresses, which takes less time than to divide them.
     threads.each(chunks.chunks_mut(of_part).enumerate(), |(part, chunks)| {
@@ -49,6 +49,6 @@ pub fn follow(
         }
         count.fetch_add(new, Ordering::Relaxed);
     });
-    sources.count_followed(count.into_inner());
+    sources.count_written_back(count.into_inner());
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::{Result, memory};
 
 /// Memory for the arrays of the next call.
 #[derive(Default, Clone)]
-pub struct Spare(Arc<Mutex<Arrays>>);
+pub struct BufferPool(Arc<Mutex<Arrays>>);
 
 /// Arrays that are not in use.
 #[derive(Default)]
@@ -35,13 +35,13 @@ impl Array {
     }
 }
 
-/// An array whose memory goes back to its [`Spare`].
-pub struct Kept<T: Copy + Send + 'static> {
+/// An array whose memory goes back to its [`BufferPool`].
+pub struct Pooled<T: Copy + Send + 'static> {
     items: Vec<T>,
-    spare: Spare,
+    pool: BufferPool,
 }
 
-impl Spare {
+impl BufferPool {
     /// Begins a call, and frees what the last one has not used.
     pub fn begin(&self) {
         let mut arrays = self.arrays();
@@ -55,14 +55,14 @@ impl Spare {
     }
 
     /// Returns an empty array with room for this many items.
-    pub fn room<T: Copy + Send + 'static>(&self, count: usize, what: &'static str) -> Result<Kept<T>> {
+    pub fn room<T: Copy + Send + 'static>(&self, count: usize, what: &'static str) -> Result<Pooled<T>> {
         let mut array = self.take(count, what)?;
         array.items.clear();
         Ok(array)
     }
 
     /// Returns an array of this many equal items.
-    pub fn filled<T: Copy + Send + 'static>(&self, count: usize, item: T, what: &'static str) -> Result<Kept<T>> {
+    pub fn filled<T: Copy + Send + 'static>(&self, count: usize, item: T, what: &'static str) -> Result<Pooled<T>> {
         let mut array = self.room(count, what)?;
         array.items.resize(count, item);
         Ok(array)
@@ -70,7 +70,7 @@ impl Spare {
 
     /// Returns an array of this many items that are still to be written: some are `item`, and others
     /// are those of an older array.
-    pub fn unwritten<T: Copy + Send + 'static>(&self, count: usize, item: T, what: &'static str) -> Result<Kept<T>> {
+    pub fn unwritten<T: Copy + Send + 'static>(&self, count: usize, item: T, what: &'static str) -> Result<Pooled<T>> {
         let mut array = self.take(count, what)?;
         array.items.resize(count, item);
         Ok(array)
@@ -81,7 +81,7 @@ impl Spare {
         &self,
         items: impl ExactSizeIterator<Item = T>,
         what: &'static str,
-    ) -> Result<Kept<T>> {
+    ) -> Result<Pooled<T>> {
         let mut array = self.room(items.len(), what)?;
         array.items.extend(items);
         Ok(array)
@@ -89,7 +89,7 @@ impl Spare {
 
     /// Returns the smallest array that has room for this many items, with its old items, or an empty
     /// new one with some more room, so that it is large enough for the next call too.
-    fn take<T: Copy + Send + 'static>(&self, count: usize, what: &'static str) -> Result<Kept<T>> {
+    fn take<T: Copy + Send + 'static>(&self, count: usize, what: &'static str) -> Result<Pooled<T>> {
         let mut arrays = self.arrays();
         let Arrays { kept, given_back } = &mut *arrays;
         let smallest = |arrays: &[Array]| {
@@ -107,7 +107,7 @@ impl Spare {
             Some(array) => *array,
             None => memory::room(count + count / 16, what)?,
         };
-        Ok(Kept { items, spare: self.clone() })
+        Ok(Pooled { items, pool: self.clone() })
     }
 
     fn arrays(&self) -> MutexGuard<'_, Arrays> {
@@ -115,29 +115,29 @@ impl Spare {
     }
 }
 
-impl<T: Copy + Send + 'static> Drop for Kept<T> {
+impl<T: Copy + Send + 'static> Drop for Pooled<T> {
     fn drop(&mut self) {
         if self.items.capacity() > 0 {
             let items = take(&mut self.items);
             let array = Array { bytes: items.capacity() * size_of::<T>(), items: Box::new(items) };
-            self.spare.arrays().given_back.push(array);
+            self.pool.arrays().given_back.push(array);
         }
     }
 }
 
-impl<T: Copy + Send + 'static> Default for Kept<T> {
-    fn default() -> Kept<T> {
+impl<T: Copy + Send + 'static> Default for Pooled<T> {
+    fn default() -> Pooled<T> {
         Vec::new().into()
     }
 }
 
-impl<T: Copy + Send + 'static> From<Vec<T>> for Kept<T> {
-    fn from(items: Vec<T>) -> Kept<T> {
-        Kept { items, spare: Spare::default() }
+impl<T: Copy + Send + 'static> From<Vec<T>> for Pooled<T> {
+    fn from(items: Vec<T>) -> Pooled<T> {
+        Pooled { items, pool: BufferPool::default() }
     }
 }
 
-impl<T: Copy + Send + 'static> Deref for Kept<T> {
+impl<T: Copy + Send + 'static> Deref for Pooled<T> {
     type Target = Vec<T>;
 
     fn deref(&self) -> &Vec<T> {
@@ -145,13 +145,13 @@ impl<T: Copy + Send + 'static> Deref for Kept<T> {
     }
 }
 
-impl<T: Copy + Send + 'static> DerefMut for Kept<T> {
+impl<T: Copy + Send + 'static> DerefMut for Pooled<T> {
     fn deref_mut(&mut self) -> &mut Vec<T> {
         &mut self.items
     }
 }
 
-impl<T: Copy + Send + fmt::Debug + 'static> fmt::Debug for Kept<T> {
+impl<T: Copy + Send + fmt::Debug + 'static> fmt::Debug for Pooled<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         self.items.fmt(formatter)
     }
@@ -165,10 +165,10 @@ mod tests {
 
     #[test]
     fn an_array_has_the_memory_of_the_smallest_that_has_room_for_it() {
-        let spare = Spare::default();
+        let pool = BufferPool::default();
         let of_call = |counts: [usize; 3]| {
-            spare.begin();
-            let arrays = counts.map(|count| spare.filled(count, 1.5, WHAT).unwrap());
+            pool.begin();
+            let arrays = counts.map(|count| pool.filled(count, 1.5, WHAT).unwrap());
             assert!(arrays.iter().zip(counts).all(|(array, count)| array[..] == vec![1.5; count]));
             arrays.each_ref().map(|array| array.as_ptr())
         };
@@ -176,38 +176,38 @@ mod tests {
         assert_eq!(of_call([9, 990, 99]), [c, a, b]);
         assert_eq!(of_call([1000, 100, 10]), [a, b, c]);
         // Other items than these numbers do not fit, and arrays that are too small are no use.
-        let integers = spare.filled(10, 3, WHAT).unwrap();
+        let integers = pool.filled(10, 3, WHAT).unwrap();
         assert_eq!(integers[..], [3; 10]);
-        assert_eq!(spare.filled(5000, 2.5, WHAT).unwrap()[..], [2.5; 5000]);
+        assert_eq!(pool.filled(5000, 2.5, WHAT).unwrap()[..], [2.5; 5000]);
     }
 
     #[test]
     fn memory_that_a_call_did_not_use_is_freed() {
-        let spare = Spare::default();
-        let counts = |spare: &Spare| {
-            let arrays = spare.arrays();
+        let pool = BufferPool::default();
+        let counts = |pool: &BufferPool| {
+            let arrays = pool.arrays();
             (arrays.kept.len(), arrays.given_back.len())
         };
         let bytes_of = |count: usize| (count + count / 16) * size_of::<f64>();
-        drop([spare.filled(1000, 1.0, WHAT).unwrap(), spare.filled(1000, 1.0, WHAT).unwrap()]);
-        spare.begin();
-        assert_eq!((counts(&spare), spare.bytes()), ((2, 0), 2 * bytes_of(1000)));
-        drop(spare.room::<f64>(500, WHAT).unwrap());
-        spare.begin();
-        assert_eq!((counts(&spare), spare.bytes()), ((1, 0), bytes_of(1000)));
+        drop([pool.filled(1000, 1.0, WHAT).unwrap(), pool.filled(1000, 1.0, WHAT).unwrap()]);
+        pool.begin();
+        assert_eq!((counts(&pool), pool.bytes()), ((2, 0), 2 * bytes_of(1000)));
+        drop(pool.room::<f64>(500, WHAT).unwrap());
+        pool.begin();
+        assert_eq!((counts(&pool), pool.bytes()), ((1, 0), bytes_of(1000)));
         // What was given back in a call serves it again.
-        let first = spare.filled(1000, 1.0, WHAT).unwrap().as_ptr();
-        assert_eq!(spare.unwritten(1000, 2.0, WHAT).unwrap().as_ptr(), first);
-        assert_eq!(counts(&spare), (0, 1));
+        let first = pool.filled(1000, 1.0, WHAT).unwrap().as_ptr();
+        assert_eq!(pool.unwritten(1000, 2.0, WHAT).unwrap().as_ptr(), first);
+        assert_eq!(counts(&pool), (0, 1));
     }
 
     #[test]
     fn items_that_are_still_to_be_written_are_as_many_as_were_asked_for() {
-        let spare = Spare::default();
-        drop(spare.filled(100, 1, WHAT).unwrap());
-        assert_eq!(spare.unwritten(70, 2, WHAT).unwrap()[..], [1; 70]);
-        assert_eq!(spare.unwritten(90, 2, WHAT).unwrap().len(), 90);
-        assert_eq!(spare.collected(0..90, WHAT).unwrap()[..], (0..90).collect::<Vec<_>>());
-        assert!(spare.room::<i32>(90, WHAT).unwrap().is_empty());
+        let pool = BufferPool::default();
+        drop(pool.filled(100, 1, WHAT).unwrap());
+        assert_eq!(pool.unwritten(70, 2, WHAT).unwrap()[..], [1; 70]);
+        assert_eq!(pool.unwritten(90, 2, WHAT).unwrap().len(), 90);
+        assert_eq!(pool.collected(0..90, WHAT).unwrap()[..], (0..90).collect::<Vec<_>>());
+        assert!(pool.room::<i32>(90, WHAT).unwrap().is_empty());
     }
 }
