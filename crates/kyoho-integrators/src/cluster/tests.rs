@@ -1,0 +1,196 @@
+//! Tests of `cluster`.
+
+use crate::encounters::EncounterKind;
+use kyoho_core::Precision;
+use kyoho_engine::Setup;
+
+use super::*;
+
+fn cluster(order: Order, choices: Choices) -> Cluster {
+    let setup = Setup::on_cpu(order, Precision::Double);
+    Cluster::new(System::new(&setup).unwrap(), choices).unwrap()
+}
+
+fn body(identifier: i32, mass: f64, position: Vector, velocity: Vector) -> (i32, Change) {
+    let change = Change { mass: Some(mass), position: Some(position), velocity: Some(velocity), radius: None };
+    (identifier, change)
+}
+
+/// Two bodies on a circle with period 2 pi, and a third one far away.
+fn circle() -> [(i32, Change); 3] {
+    [
+        body(7, 0.5, [0.5, 0.0, 0.0], [0.0, 0.5, 0.0]),
+        body(3, 0.5, [-0.5, 0.0, 0.0], [0.0, -0.5, 0.0]),
+        body(5, 0.0, [1e3, 0.0, 0.0], [0.0; 3]),
+    ]
+}
+
+fn evolve(cluster: &mut Cluster, to: f64) -> Evolution {
+    cluster.evolve(to, None, &mut |_, _| true).unwrap()
+}
+
+const ALL: [(Order, f64); 4] = [(Order::Second, 1e-3), (Order::Fourth, 0.0), (Order::Sixth, 0.0), (Order::Eighth, 0.0)];
+
+#[test]
+fn bodies_reach_any_time_on_their_orbit() {
+    for (order, dt_max) in ALL {
+        let mut cluster = cluster(order, Choices { dt_max, ..Choices::default() });
+        cluster.add(&circle()).unwrap();
+        for to in [0.1, 0.37, 1.0, 2.5] {
+            let Evolution { end, block_steps, .. } = evolve(&mut cluster, to);
+            assert!(end == EvolutionEnd::Time && block_steps > 0 && cluster.time() == to, "{order:?}");
+            let position = cluster.bodies()[0].position;
+            let error = length2(&[position[0] - 0.5 * to.cos(), position[1] - 0.5 * to.sin(), position[2]]);
+            assert!(error < 1e-8, "{order:?} at {to}: {error:e}");
+        }
+    }
+}
+
+fn length2(vector: &Vector) -> f64 {
+    vector.iter().map(|component| component * component).sum()
+}
+
+#[test]
+fn where_an_evolution_is_stopped_all_bodies_meet_and_go_on() {
+    for (order, dt_max) in ALL {
+        let mut cluster = cluster(order, Choices { dt_max, eta: 0.01, ..Choices::default() });
+        cluster.add(&circle()).unwrap();
+        let stopped = cluster.evolve(2.0, None, &mut |time, _| time < 0.7).unwrap();
+        assert_eq!(stopped.end, EvolutionEnd::Caller);
+        let time = cluster.time();
+        assert!((0.7..2.0).contains(&time), "{order:?}: {time}");
+        let error = |cluster: &Cluster| {
+            let position = cluster.bodies()[1].position;
+            let time = cluster.time();
+            length2(&[position[0] + 0.5 * time.cos(), position[1] + 0.5 * time.sin(), position[2]])
+        };
+        assert!(error(&cluster) < 1e-8, "{order:?}: {:e}", error(&cluster));
+        let limited = cluster.evolve(2.0, Some(3), &mut |_, _| true).unwrap();
+        assert!(limited.end == EvolutionEnd::BlockSteps && limited.block_steps >= 3, "{limited:?}");
+        assert_eq!(evolve(&mut cluster, 2.0).end, EvolutionEnd::Time);
+        assert!(error(&cluster) < 1e-8, "{order:?}: {:e}", error(&cluster));
+    }
+}
+
+#[test]
+fn bodies_come_go_and_change_by_their_identifiers() {
+    let mut cluster = cluster(Order::Fourth, Choices::default());
+    cluster.add(&circle()).unwrap();
+    let again = cluster.add(&[body(9, 1.0, [1.0; 3], [0.0; 3]), body(3, 1.0, [2.0; 3], [0.0; 3])]).unwrap_err();
+    assert!(again.to_string().contains("body 1 to be added is '3'"), "{again}");
+    assert!(cluster.place(9).is_err() && cluster.identifiers() == [7, 3, 5]);
+    cluster.remove(&[3]).unwrap();
+    assert_eq!((cluster.identifiers(), cluster.place(5).unwrap()), (&[7, 5][..], 1));
+    cluster.change(&[(5, Change { velocity: Some([0.0, 2.0, 0.0]), ..Change::default() })]).unwrap();
+    evolve(&mut cluster, 0.5);
+    // Nothing acts on a body alone, and the other one is too far.
+    assert_eq!(cluster.bodies()[0].position, [0.5, 0.25, 0.0]);
+    assert!((cluster.bodies()[1].position[1] - 1.0).abs() < 1e-6);
+    for wrong in [Change { mass: Some(-1.0), ..Change::default() }, Change { radius: Some(-1.0), ..Change::default() }]
+    {
+        assert!(cluster.change(&[(7, wrong)]).unwrap_err().to_string().contains("of body 7 is '-1'"));
+    }
+    assert!(cluster.remove(&[7, 8]).is_err() && cluster.identifiers() == [7, 5]);
+    cluster.remove(&[7, 5]).unwrap();
+    assert_eq!(evolve(&mut cluster, 1.5).block_steps, 0);
+    assert_eq!(cluster.time(), 1.5);
+}
+
+#[test]
+fn collisions_and_approaches_end_an_evolution() {
+    for (order, dt_max) in ALL {
+        let choices = Choices { dt_max, eta: 0.01, ..Choices::default() };
+        // They fall towards each other from rest, over a distance of 1.
+        let falling =
+            [(1.0, 2), (-1.0, 4)].map(|(side, identifier)| body(identifier, 0.5, [0.5 * side, 0.0, 0.0], [0.0; 3]));
+        let radius = |radius: f64| Change { radius: Some(radius), ..Change::default() };
+        let mut colliding = cluster(order, choices);
+        colliding.add(&falling).unwrap();
+        // The third one does not collide. It leaves the smaller one, from within the larger
+        // radius.
+        colliding.add(&[body(6, 0.0, [-0.7, 0.0, 0.0], [-9.0, 0.0, 0.0])]).unwrap();
+        colliding.change(&[(2, radius(0.3)), (4, radius(0.1))]).unwrap();
+        let evolution = evolve(&mut colliding, 10.0);
+        let [found] = colliding.encounters() else { panic!("{order:?}: {:?}", colliding.encounters()) };
+        assert!(
+            evolution.end == EvolutionEnd::Encounter
+                && found.kind == EncounterKind::Collision
+                && found.bodies == [0, 1]
+        );
+        let apart = colliding.bodies()[0].position[0] - colliding.bodies()[1].position[0];
+        assert!(apart < 0.4 && apart > 0.3 && (found.distance - apart).abs() < 1e-3, "{order:?}: {apart} {found:?}");
+        colliding.remove(&[4]).unwrap();
+        assert!(colliding.encounters().is_empty());
+
+        let mut approaching = cluster(order, Choices { approach_distance: 0.2, ..choices });
+        approaching.add(&falling).unwrap();
+        assert_eq!(evolve(&mut approaching, 10.0).end, EvolutionEnd::Encounter);
+        let [found] = approaching.encounters() else { panic!("{order:?}") };
+        assert!(found.kind == EncounterKind::Approach && found.distance < 0.2 && found.distance > 0.1, "{found:?}");
+        let now = approaching.time();
+        assert_eq!(evolve(&mut approaching, now).end, EvolutionEnd::Time);
+        assert!(approaching.encounters().is_empty());
+    }
+}
+
+#[test]
+fn bodies_that_fall_into_each_other_without_softening_are_named() {
+    for (order, dt_max) in &ALL[1..] {
+        let mut cluster = cluster(*order, Choices { dt_max: *dt_max, ..Choices::default() });
+        cluster.add(&[body(1, 1e-9, [50.0, 0.0, 0.0], [0.0; 3])]).unwrap();
+        cluster.add(&[1.0, -1.0].map(|side| body(8 + side as i32, 0.5, [0.5 * side, 0.01, 0.0], [0.0; 3]))).unwrap();
+        let before = cluster.energies().unwrap().total();
+        assert_eq!(cluster.energy_jump(), None);
+        // They meet at pi / sqrt(8).
+        for to in [1.0, 2.0] {
+            evolve(&mut cluster, to);
+        }
+        let change = cluster.energies().unwrap().total() - before;
+        let Some((identifiers, jump)) = cluster.energy_jump() else { panic!("{order:?}: {change:e}") };
+        assert!(identifiers == [9, 7] && (jump.time - 1.11).abs() < 0.01, "{order:?}: {identifiers:?} {jump:?}");
+        assert!(jump.energy.abs() > 10.0 && jump.distance < 1e-3, "{order:?}: {jump:?} {change:e}");
+        assert!(cluster.counts().energy_jumps >= 1);
+    }
+}
+
+#[test]
+fn a_large_body_collides_beyond_the_nearest_one() {
+    for (order, dt_max) in ALL {
+        let mut cluster = cluster(order, Choices { dt_max, softening: 0.1, ..Choices::default() });
+        // Each of the small ones is nearer to the other than to the large one.
+        let small = |identifier: i32, x: f64| body(identifier, 0.0, [x, 0.0, 0.0], [0.0; 3]);
+        let large = Change { radius: Some(1.0), ..body(0, 1e-9, [0.0; 3], [0.0; 3]).1 };
+        cluster.add(&[small(1, 0.95), small(2, 1.05), (0, large)]).unwrap();
+        assert_eq!(evolve(&mut cluster, 0.01).end, EvolutionEnd::Encounter);
+        let found: Vec<[usize; 2]> = cluster.encounters().iter().map(|found| found.bodies).collect();
+        assert_eq!(found, [[0, 2]], "{order:?}");
+    }
+}
+
+#[test]
+fn energies_are_kept() {
+    let mut cluster = cluster(Order::Sixth, Choices { softening: 0.1, gravity: 2.0, ..Choices::default() });
+    cluster.add(&circle()).unwrap();
+    let before = cluster.energies().unwrap();
+    assert!((before.potential + 0.5 / 1.01f64.sqrt()).abs() < 1e-14 && before.kinetic == 0.125);
+    evolve(&mut cluster, 1.0);
+    assert!((cluster.energies().unwrap().total() / before.total() - 1.0).abs() < 1e-8);
+}
+
+#[test]
+fn what_cannot_be_done_is_an_error() {
+    let mut cluster = cluster(Order::Fourth, Choices { time: 1.0, ..Choices::default() });
+    cluster.add(&circle()).unwrap();
+    for to in [0.5, f64::NAN] {
+        assert!(cluster.evolve(to, None, &mut |_, _| true).unwrap_err().to_string().contains("the time to evolve to"));
+    }
+    cluster.add(&[body(8, 1.0, [0.5, 0.0, 0.0], [0.0; 3])]).unwrap();
+    let error = cluster.evolve(2.0, None, &mut |_, _| true).unwrap_err();
+    assert!(error.to_string().contains("bodies 7 and 8 have the same position"), "{error}");
+    // It can be mended.
+    cluster.remove(&[8]).unwrap();
+    assert_eq!(evolve(&mut cluster, 2.0).end, EvolutionEnd::Time);
+    let setup = Setup::on_cpu(Order::Second, Precision::Double);
+    let error = Cluster::new(System::new(&setup).unwrap(), Choices::default()).err().unwrap().to_string();
+    assert!(error.starts_with("dt_max is '0'"), "{error}");
+}
