@@ -13,112 +13,40 @@ mod neighbours;
 mod partitions;
 mod parts;
 pub mod quad;
+mod setup;
 mod sinks;
 mod sources;
 mod staging;
+mod start;
 mod tree_neighbours;
 mod trees;
+mod wait;
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use kyoho_core::Level;
-use kyoho_core::forces::check_finite;
 use kyoho_core::records::Numbers;
-use kyoho_core::sinks::{FromFn, NumberedSinks, SinkScan};
 use kyoho_core::{
-    Block, DeviceBodies, DeviceForces, Error, Forces, Interaction, InteractionLists, MAX_COEFFICIENTS, MAX_DERIVATIVES,
-    NeighbourCriterion, NeighbourTable, Order, Partition, Precision, Result, SLICE_GROUPS, Scope, Sink, Sinks, Source,
-    Sums, TreeAccuracy, TreeBlock,
+    Block, DeviceForces, Error, Interaction, InteractionLists, MAX_DERIVATIVES, NeighbourCriterion, NeighbourTable,
+    Result, Sinks, Source, Sums, TreeAccuracy, TreeBlock,
 };
 use kyoho_devices::ThisMachine;
+use kyoho_hal::DeviceDescription;
 use kyoho_hal::threads::Threads;
-use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_laws::catalogue;
 use kyoho_laws::double_double::DoubleDouble;
 use kyoho_laws::simd::predict;
 use kyoho_methods::Machine;
-use kyoho_methods::gpu::shapes::ForcedShape;
 
-use checks::{check_sinks, is_good_source};
-use devices::{CopyPart, Devices, NotStarted};
+use checks::is_good_source;
+use devices::Devices;
 use journal::{STAGED, UpdateJournal};
-use lists::{Division, GivenBodies, GivenLists, GivenSources};
 use neighbours::Lists;
+use setup::{check_devices, check_interaction};
 use staging::{KeptSinks, Staged};
 
 pub use quad::{QuadForce, QuadSink, QuadSource};
+pub use setup::{Setup, Statistics};
 pub use trees::TreeErrors;
-
-/// The setup of a system; `config::Settings` makes one from the environment.
-#[derive(Debug, Clone)]
-pub struct Setup {
-    /// The order of the forces.
-    pub order: Order,
-    /// The precision of the forces.
-    pub precision: Precision,
-    /// The sources that the forces are of.
-    pub scope: Scope,
-    /// The backend that computes the forces.
-    pub backend: Backend,
-    /// The numbers, in the backend's list, of the devices among which blocks are partitioned; one
-    /// may be named twice.
-    pub devices: Vec<usize>,
-    /// The number of threads of the CPU backend, of which some copy the sinks of large blocks for
-    /// every backend.
-    pub threads: usize,
-    /// The instruction set of the CPU backend.
-    pub level: Level,
-    /// The launch shape that a GPU takes, for tests and measurements; otherwise the device's model
-    /// chooses.
-    pub shape: Option<ForcedShape>,
-    /// The partition of each block among the devices if there are enough, for tests; otherwise
-    /// their models choose.
-    pub partition: Option<Partition>,
-    /// The number of pairs (sinks times nj) below which the CPU computes a block though the backend
-    /// is another: 0 for never, `None` for the number of the device's model.
-    pub crossover: Option<u64>,
-    /// Whether the next backend that works goes on when a device fails. Without it the failure is
-    /// the caller's.
-    pub fall_back: bool,
-}
-
-impl Setup {
-    /// Returns the setup of a system for full forces on all processors of the host.
-    pub fn on_cpu(order: Order, precision: Precision) -> Setup {
-        Setup {
-            order,
-            precision,
-            scope: Scope::Full,
-            backend: Backend::Cpu,
-            devices: vec![0],
-            threads: std::thread::available_parallelism().map_or(1, |count| count.get()),
-            level: Level::best(),
-            shape: None,
-            partition: None,
-            crossover: None,
-            fall_back: false,
-        }
-    }
-}
-
-/// Counts since a system was made.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// Addresses that hold a source.
-    pub sources: u64,
-    /// Sources written, each time counted.
-    pub writes: u64,
-    /// Blocks whose forces were computed.
-    pub blocks: u64,
-    /// Sinks of those blocks.
-    pub sinks: u64,
-    /// Pairs of a sink and an address below nj.
-    pub interactions: u64,
-    /// Bytes of host memory in use.
-    pub bytes: u64,
-}
 
 /// Where the numbers of the sinks of the next block are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -396,360 +324,6 @@ impl System {
         self.time
     }
 
-    /// Begins the forces on some sinks of the sources at addresses below `nj`, predicted to the
-    /// time that was set last, or as they were written after [`System::set_unpredicted`].
-    ///
-    /// With `skip_own_index`, a sink does not feel sources that have its index. The sinks are
-    /// copied. An error in one of them names the first, and leaves the last block as it was.
-    pub fn start(&mut self, nj: usize, skip_own_index: bool, sinks: impl IntoIterator<Item = Sink>) -> Result<()> {
-        self.require_no_block("start")?;
-        let scan = self.candidates.collect(sinks.into_iter(), &self.interaction)?;
-        self.start_candidates(nj, skip_own_index, scan, SinkPlace::Host)
-    }
-
-    /// Begins the forces on `count` sinks as [`System::start`] does, each made from its number.
-    /// Where they are many, several threads make them in any order, up to twelve of
-    /// [`Setup::threads`].
-    pub fn start_from_fn(
-        &mut self,
-        nj: usize,
-        skip_own_index: bool,
-        count: usize,
-        sink: impl Fn(usize) -> Sink + Sync,
-    ) -> Result<()> {
-        self.start_numbered(nj, skip_own_index, count, &FromFn(sink))
-    }
-
-    /// Begins the forces on `count` sinks as [`System::start_from_fn`] does.
-    pub fn start_numbered(
-        &mut self,
-        nj: usize,
-        skip_own_index: bool,
-        count: usize,
-        given: &impl NumberedSinks,
-    ) -> Result<()> {
-        self.require_no_block("start")?;
-        if self.start_staged(nj, skip_own_index, count, given)? {
-            return Ok(());
-        }
-        if self.start_in_parts(nj, skip_own_index, count, given)? {
-            return Ok(());
-        }
-        let scan = sinks::make(&mut self.candidates, count, given, &self.interaction, &self.threads)?;
-        self.start_candidates(nj, skip_own_index, scan, SinkPlace::Host)
-    }
-
-    /// Begins the forces on sinks in groups: on a group act the sources of its interaction list
-    /// alone. Otherwise as [`System::start`]: the time, the prediction and the exclusion of sources
-    /// by index are those of blocks, and [`System::wait_each`] waits for the forces. There are no
-    /// neighbour lists of them.
-    ///
-    /// Lists and sinks are copied. A wrong offset, an address beyond the highest that was written,
-    /// or a number of a body that is not finite or too large is an error that leaves the last block
-    /// as it was.
-    pub fn start_lists(&mut self, skip_own_index: bool, sinks: &GivenBodies, given: &GivenLists) -> Result<()> {
-        self.start_given(skip_own_index, (sinks, false), given)
-    }
-
-    /// Begins the forces on the bodies of many systems, which are not kept among the sources: on
-    /// each act the other bodies of its system, those with another index. `division` says which
-    /// bodies are those of a system, as sinks and as sources. Otherwise as [`System::start_lists`].
-    pub fn start_batch(&mut self, systems: usize, division: Division, bodies: &GivenBodies) -> Result<()> {
-        // Of the sinks only the softening is theirs.
-        let of_sinks = |of: DeviceBodies| DeviceBodies { softening2: of.softening2, ..DeviceBodies::nothing(of.place) };
-        let of_sources = |of: DeviceBodies| DeviceBodies { softening2: None, ..of };
-        let sinks = GivenBodies {
-            masses: None,
-            derivatives: [None; MAX_COEFFICIENTS],
-            times: None,
-            indices: None,
-            on_device: bodies.on_device.map(of_sinks),
-            ..*bodies
-        };
-        let own = GivenBodies { on_device: bodies.on_device.map(of_sources), ..*bodies };
-        let given = GivenLists { groups: systems, division, sources: GivenSources::Own(own) };
-        self.start_given(true, (&sinks, true), &given)
-    }
-
-    /// Chooses whether the CPU computes the next block in place of the devices. It computes none of
-    /// the caller's sources or sinks on a device.
-    fn choose(&mut self, pairs: u64, is_on_device: bool, in_groups: bool) -> Result<bool> {
-        let has_sources = self.journal.sources().on_device() > 0;
-        let is_on_device = is_on_device || has_sources && !self.staged_sources.is_current;
-        let on_host = self.devices.choose(if is_on_device { u64::MAX } else { pairs }, in_groups)?;
-        if has_sources && (on_host || !self.first_has_all()) {
-            self.fetch_sources()?;
-        }
-        Ok(on_host)
-    }
-
-    fn require_no_block(&self, call: &'static str) -> Result<()> {
-        match self.stage {
-            Stage::Started => Err(Error::CallOrder { call, when: "while a block is under way; wait for it first" }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Begins the block of the candidates.
-    fn start_candidates(&mut self, nj: usize, skip_own_index: bool, scan: SinkScan, place: SinkPlace) -> Result<()> {
-        for memory in self.candidates.take_outgrown() {
-            self.devices.unregister(memory.as_slice())?;
-        }
-        if !scan.good {
-            check_sinks(&self.interaction, &self.candidates)?;
-        }
-        let pairs = (self.candidates.len() as u64).saturating_mul(nj as u64);
-        let on_device = place != SinkPlace::Host;
-        let tree = match place {
-            SinkPlace::Host => self.tree_of_candidates(pairs, &scan)?,
-            SinkPlace::Device(tree) => tree,
-        };
-        let on_host = self.choose(pairs, on_device, false)?;
-        self.stage = Stage::Idle;
-        self.lists.reset();
-        self.block.tree = tree;
-        if let Some(tree) = &mut self.block.tree {
-            let of_device = self.journal.sources().on_device();
-            if of_device > 0 && !on_device {
-                tree.are_sources = Some(false);
-                if self.candidates.len() == nj.min(of_device) {
-                    // They may be the sources. The host compares them.
-                    tree.are_sources = None;
-                    self.fetch_sources()?;
-                }
-            }
-            self.journal.flush_to_host()?;
-        }
-        self.devices.make_room(&mut self.journal)?;
-        self.journal.prepare(self.devices.take_records(), on_host)?;
-        std::mem::swap(&mut self.block.sinks, &mut self.candidates);
-        self.block.low_sinks = std::mem::take(&mut self.low_candidates);
-        if let Some(lists) = self.block.lists.take() {
-            // Their memory is kept for the next ones.
-            self.spare_lists(lists)?;
-        }
-        self.lists_wanted = scan.radius && self.interaction.has_lists();
-        (self.block.in_parts, self.block.sinks_on_device) = (false, on_device);
-        self.block.skip_own_index = skip_own_index;
-        (self.block.time, self.block.low_time) = (self.time, self.low_time);
-        self.block.predicts = self.predicts;
-        self.block.nj = nj;
-        self.block.neighbour_criterion = self.neighbour_criterion;
-        self.block.units = self.journal.sources().units(&scan.largest, &self.interaction);
-        self.begin(None).map_err(NotStarted::into_error)?;
-        self.stage = Stage::Started;
-        Ok(())
-    }
-
-    /// Keeps the memory of lists that are not used any more.
-    fn spare_lists(&mut self, lists: InteractionLists) -> Result<()> {
-        if !self.candidate_lists.has_memory() {
-            self.candidate_lists = lists;
-            return Ok(());
-        }
-        // Devices may not have been asked for the end of a block without sinks, or of a refused one.
-        self.devices.drain();
-        lists.memory().try_for_each(|memory| self.devices.unregister(memory))
-    }
-
-    /// Starts the block on the devices. `copy` copies parts of it, if they are not copied yet.
-    fn begin(&mut self, copy: Option<CopyPart>) -> std::result::Result<(), NotStarted> {
-        if self.devices.on_host() {
-            let begun = self.devices.start(&mut self.journal, false, &mut self.block, copy);
-            self.journal.resume_recording();
-            return begun;
-        }
-        match self.devices.start(&mut self.journal, true, &mut self.block, copy) {
-            Ok(()) => (),
-            Err(refused @ NotStarted::Refused(_)) => {
-                // A device may have failed too, before it was waited for to its end.
-                self.journal.flush_to_host()?;
-                self.journal.write_back_sent()?;
-                self.journal.all_is_written();
-                return Err(refused);
-            }
-            Err(NotStarted::Failed(error)) => {
-                // Some devices may have the latest writes and some not.
-                self.journal.flush_to_host()?;
-                self.start_elsewhere(error)?;
-            }
-        }
-        self.journal.fetched();
-        Ok(self.journal.rotate_buffers()?)
-    }
-
-    /// Starts the last block again after a failure, on the devices that are left or on others, from
-    /// the host's copy, which is as it was when the block began. Gives the error back where no
-    /// others are to be had.
-    fn start_elsewhere(&mut self, mut error: Error) -> Result<()> {
-        self.journal.write_back_sent()?;
-        self.moving.is_current = false;
-        self.block.in_parts = false;
-        if self.fetch_block().is_err() {
-            return Err(error);
-        }
-        loop {
-            if !self.devices.on_host() {
-                self.journal.all_is_written();
-            }
-            self.devices.fall_back(error, &mut self.journal)?;
-            match self.devices.start(&mut self.journal, false, &mut self.block, None) {
-                Ok(()) => break,
-                Err(next) => error = next.into_error(),
-            }
-        }
-        self.journal.fetched();
-        Ok(())
-    }
-
-    /// Starts the last block again as [`System::start_elsewhere`] does, and computes it to its end.
-    fn compute_elsewhere(&mut self, error: Error) -> Result<()> {
-        self.start_elsewhere(error)?;
-        loop {
-            match self.devices.wait_more() {
-                Ok(Some(_)) => (),
-                Ok(None) => break,
-                Err(error) => self.start_elsewhere(error)?,
-            }
-        }
-        self.devices.take_all(&mut self.sums);
-        Ok(())
-    }
-
-    /// Waits for the forces of the block that was started.
-    pub fn wait(&mut self) -> Result<Forces<'_>> {
-        self.wait_each(|_, _| ())?;
-        self.forces()
-    }
-
-    /// Returns the forces of the last block once more, until another is started.
-    pub fn forces(&self) -> Result<Forces<'_>> {
-        match self.stage {
-            Stage::Done if self.has_sums => {
-                Ok(Forces { interaction: &self.interaction, values: &self.sums.values, nearest: &self.sums.nearest })
-            }
-            Stage::Done => Err(Error::CallOrder { call: "forces", when: "after they were written to a device alone" }),
-            _ => Err(Error::CallOrder { call: "forces", when: "before those of a block were waited for" }),
-        }
-    }
-
-    /// Waits for the forces and hands them over as they come, with the number of the first sink: a
-    /// device may still be at work on further ones. Some are handed over again if a device fails,
-    /// and none of them holds if an error is returned.
-    pub fn wait_each(&mut self, mut take: impl FnMut(usize, Forces)) -> Result<()> {
-        self.wait_for_all(|system, sums, sinks| {
-            system.hand_over_if_finite(sums, sinks.clone(), |_, _| ())?;
-            take(sinks.start, Forces::of(sums, sinks, &system.interaction));
-            Ok(())
-        })
-    }
-
-    /// Waits for the forces as [`System::wait_each`] does. Where they are many, several threads
-    /// take some each, up to twelve of [`Setup::threads`].
-    pub fn wait_each_on_threads(&mut self, take: impl Fn(usize, Forces) + Sync) -> Result<()> {
-        self.wait_for_all(|system, sums, sinks| system.hand_over_if_finite(sums, sinks, &take))
-    }
-
-    /// Returns the number of sinks of the last block.
-    pub fn sinks(&self) -> usize {
-        self.block.count()
-    }
-
-    /// Waits for the forces and calls `take` with the sums of further sinks, of which none may be
-    /// infinite or no number.
-    fn wait_for_all(&mut self, mut take: impl FnMut(&System, &Sums, Range<usize>) -> Result<()>) -> Result<()> {
-        if self.stage != Stage::Started {
-            return Err(Error::CallOrder { call: "wait", when: "without start" });
-        }
-        self.stage = Stage::Idle;
-        if self.block.lists.as_mut().is_some_and(|lists| lists.forces.take().is_some()) {
-            // The device has given the forces to arrays of the caller, and kept none.
-            self.devices.start(&mut self.journal, false, &mut self.block, None).map_err(NotStarted::into_error)?;
-            self.journal.fetched();
-        }
-        let count = self.block.count();
-        let mut finite = Ok(());
-        let handed_over = loop {
-            match self.devices.wait_more() {
-                // Whatever came of the first sinks, the devices are waited for to their end.
-                Ok(Some(sinks)) => {
-                    let sums = self.devices.so_far();
-                    finite = finite.and_then(|()| take(self, sums, sinks));
-                }
-                Ok(None) => {
-                    self.devices.take_all(&mut self.sums);
-                    break Ok(());
-                }
-                Err(error) => break Err(error),
-            }
-        };
-        match handed_over {
-            Ok(()) => finite?,
-            Err(error) => {
-                self.compute_elsewhere(error)?;
-                take(self, &self.sums, 0..count)?;
-            }
-        }
-        (self.stage, self.has_sums) = (Stage::Done, true);
-        self.count_block();
-        Ok(())
-    }
-
-    /// Counts the block whose forces were waited for.
-    fn count_block(&mut self) {
-        self.statistics.blocks += 1;
-        self.statistics.sinks += self.block.count() as u64;
-        self.statistics.interactions += self.block.pairs();
-    }
-
-    /// Hands over the forces on these sinks if all sums are finite, else it fails and names the first
-    /// sink with one that is not. Of many sinks several threads hand over those that they have found
-    /// to be finite, while the numbers are in their caches.
-    fn hand_over_if_finite(&self, sums: &Sums, sinks: Range<usize>, take: impl Fn(usize, Forces) + Sync) -> Result<()> {
-        let interaction = &*self.interaction;
-        let hand_over = |piece: Range<usize>| {
-            check_finite(sums, piece.clone(), interaction)?;
-            take(piece.start, Forces::of(sums, piece, interaction));
-            Ok(())
-        };
-        if sinks.len() < MANY_FORCES {
-            return hand_over(sinks);
-        }
-        let good = AtomicBool::new(true);
-        self.threads.each(pieces(sinks.clone()), |piece| {
-            if hand_over(piece).is_err() {
-                good.store(false, Ordering::Relaxed);
-            }
-        });
-        if good.into_inner() { Ok(()) } else { check_finite(sums, sinks, interaction) }
-    }
-
-    /// Waits for a block that was started, if any, and forgets it.
-    pub fn abandon(&mut self) {
-        if self.stage == Stage::Started {
-            let _ = self.wait();
-            self.stage = Stage::Idle;
-        }
-    }
-
-    /// Abandons a block that was started, and forgets the last one: its lists cannot be had any
-    /// more, and sources are not kept for them.
-    pub fn forget_block(&mut self) {
-        self.abandon();
-        self.stage = Stage::Idle;
-    }
-
-    /// Starts a block and waits for its forces.
-    pub fn force(
-        &mut self,
-        nj: usize,
-        skip_own_index: bool,
-        sinks: impl IntoIterator<Item = Sink>,
-    ) -> Result<Forces<'_>> {
-        self.start(nj, skip_own_index, sinks)?;
-        self.wait()
-    }
-
     /// Returns the neighbours of one sink of the last block: the indices of the sources with `|r|^2
     /// < radius2`, without softening, in ascending order, each once. Sources written since do not
     /// matter.
@@ -854,59 +428,6 @@ impl System {
             Stage::Started => true,
             Stage::Done => self.lists_wanted && !self.lists.are_complete(&self.block),
         }
-    }
-}
-
-/// The most devices of a system, more than a host has.
-const MAX_DEVICES: usize = 64;
-
-/// Fewer forces are handed over sooner than other threads are awake.
-const MANY_FORCES: usize = 1 << 13;
-/// The number of sinks whose forces a thread hands over at a time.
-const FORCES_OF_PIECE: usize = 1 << 11;
-
-/// Divides sinks among threads.
-fn pieces(sinks: Range<usize>) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
-    let (count, end) = (sinks.len().div_ceil(FORCES_OF_PIECE), sinks.end);
-    (0..count).map(move |piece| {
-        let first = sinks.start + piece * FORCES_OF_PIECE;
-        first..end.min(first + FORCES_OF_PIECE)
-    })
-}
-
-/// Fails unless there is a law for an interaction and its counts are those of the law.
-fn check_interaction(interaction: &Interaction, backend: Backend) -> Result<()> {
-    let Interaction { order, precision, scope, .. } = *interaction;
-    let law = catalogue::interaction_of(order, precision, scope)
-        .ok_or_else(|| catalogue::unsupported(backend.name(), (order, precision, scope)))?;
-    let counts = |of: &Interaction| (of.n_coefficients, of.n_derivatives, of.n_outputs, of.nearest);
-    if counts(interaction) == counts(&law) {
-        return Ok(());
-    }
-    Err(Error::BadOption {
-        name: format!("n_coefficients, n_derivatives, n_outputs, nearest of {}", law.name()),
-        value: format!("{:?}", counts(interaction)),
-        allowed: format!("{:?}", counts(&law)),
-    })
-}
-
-fn check_devices(setup: &Setup) -> Result<()> {
-    if let Some(Partition { ranges, sets }) = setup.partition
-        && !((1..=MAX_DEVICES).contains(&ranges) && sets <= SLICE_GROUPS && sets.is_power_of_two())
-    {
-        return Err(Error::BadOption {
-            name: "the partition".into(),
-            value: format!("{ranges} ranges of sinks, {sets} sets of slices"),
-            allowed: format!("1 to {MAX_DEVICES} ranges; 1, 2, 4 or 8 sets"),
-        });
-    }
-    match setup.devices.len() {
-        1..=MAX_DEVICES => Ok(()),
-        count => Err(Error::BadCount {
-            what: "the number of devices",
-            value: count as i64,
-            allowed: format!("1 to {MAX_DEVICES}"),
-        }),
     }
 }
 

@@ -1,5 +1,8 @@
 //! Tests of this folder.
 
+use kyoho_core::{Level, Order, Precision, Scope, Sink};
+use kyoho_hal::Backend;
+
 use super::*;
 
 pub(super) fn setup() -> Setup {
