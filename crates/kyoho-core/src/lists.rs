@@ -4,10 +4,9 @@ use std::ops::{Deref, Range};
 
 use bytemuck::{Pod, Zeroable};
 
-use super::memory::{self, Pages};
+use super::memory::Pages;
 use super::{
-    DeviceArray, DeviceBodies, DeviceForces, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink, Source,
-    Units,
+    DeviceArray, DeviceBodies, DeviceForces, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Sink, Source, Units,
 };
 
 /// A group of consecutive sinks, and the sources that act on them.
@@ -104,11 +103,11 @@ pub enum ListedSources {
 
 impl ListedSources {
     /// Returns the memory of what came with the call, if anything did.
-    pub fn memory(&self) -> Option<&[u8]> {
+    pub fn pages(&self) -> Option<&Pages> {
         match self {
             ListedSources::Ranges => None,
-            ListedSources::Addresses(table) => Some(table.pages.as_slice()),
-            ListedSources::Own(own) => Some(own.memory()),
+            ListedSources::Addresses(table) => Some(&table.pages),
+            ListedSources::Own(own) => Some(&own.pages),
         }
     }
 }
@@ -282,49 +281,13 @@ pub struct InteractionLists {
     /// Arrays that receive the forces as they are summed, if the device that has the groups is to
     /// keep them nowhere else.
     pub forces: Option<DeviceForces>,
-    /// Memory that was too small, which devices may have page-locked.
-    outgrown: Vec<Pages>,
 }
 
 impl InteractionLists {
-    /// Makes room for this many memories that may be outgrown. Without it they would be lost where
-    /// there is no memory for the table, though devices have them page-locked.
-    pub fn reserve_outgrown(&mut self, count: usize) -> Result<()> {
-        memory::reserve(&mut self.outgrown, count, "interaction lists")
-    }
-
-    /// Returns memory of at least this many bytes: this one, or another if it is too small.
-    pub fn room(&mut self, pages: Pages, bytes: usize) -> Result<Pages> {
-        if bytes <= pages.bytes() {
-            return Ok(pages);
-        }
-        let larger = bytes.max(2 * pages.bytes());
-        self.outgrow(pages);
-        Pages::new(larger, "interaction lists")
-    }
-
-    /// Keeps memory that is not used any more until devices have unregistered it. Room was made
-    /// before.
-    pub fn outgrow(&mut self, pages: Pages) {
-        if pages.bytes() > 0 {
-            self.outgrown.push(pages);
-        }
-    }
-
-    /// Takes the memory that was too small. Devices have to unregister it before it is freed.
-    pub fn take_outgrown(&mut self) -> impl Iterator<Item = Pages> {
-        self.outgrown.drain(..)
-    }
-
-    /// Iterates over the memory that devices may have page-locked.
-    pub fn memory(&self) -> impl Iterator<Item = &[u8]> {
-        let outgrown = self.outgrown.iter().map(|pages| pages.as_slice());
-        outgrown.chain([self.groups.pages.as_slice(), self.sinks.memory()]).chain(self.sources.memory())
-    }
-
     /// Whether it keeps memory that was used before.
     pub fn has_memory(&self) -> bool {
-        self.memory().any(|memory| !memory.is_empty())
+        let of_sources = self.sources.pages().map_or(0, Pages::bytes);
+        self.groups.pages.bytes() + self.sinks.pages.bytes() + of_sources > 0
     }
 
     /// Returns the sinks of some groups, of all if a device has these.

@@ -4,12 +4,12 @@
 //! Allocations that are small whatever the caller gives, such as the message of an error, are made
 //! as usual.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, PoisonError};
 
 use bytemuck::{Pod, Zeroable};
 
@@ -84,32 +84,74 @@ pub const PAGE: usize = 4096;
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Page([u8; PAGE]);
 
-/// Memory in whole pages, which devices may page-lock. It is zero at first.
-#[derive(Default, Clone)]
-pub struct Pages(Box<[Page]>);
+/// What keeps memory page-locked for a device, until it is dropped.
+pub trait PageLock: Send + Sync {
+    /// Whether the device is gone, and with it the lock.
+    fn has_ended(&self) -> bool;
+}
+
+/// Memory in whole pages, which devices may page-lock: each lock belongs to the memory and goes right
+/// before it. It is zero at first.
+#[derive(Default)]
+pub struct Pages {
+    /// The locks, by the keys of their devices.
+    locks: Mutex<Vec<(u64, Box<dyn PageLock>)>>,
+    pages: Box<[Page]>,
+}
 
 impl Pages {
     /// Allocates at least this many bytes.
     pub fn new(bytes: usize, what: &'static str) -> Result<Pages> {
         let no_memory = |()| Error::OutOfMemory { what, bytes };
-        Ok(Pages(bytemuck::try_zeroed_slice_box(bytes.div_ceil(PAGE)).map_err(no_memory)?))
+        let pages = bytemuck::try_zeroed_slice_box(bytes.div_ceil(PAGE)).map_err(no_memory)?;
+        Ok(Pages { locks: Mutex::default(), pages })
     }
 
     /// Returns its size in bytes.
     pub fn bytes(&self) -> usize {
-        self.0.len() * PAGE
+        self.pages.len() * PAGE
     }
 
     /// Returns all of it as items of a kind.
     #[inline]
     pub fn as_slice<T: Pod>(&self) -> &[T] {
-        bytemuck::cast_slice(&self.0)
+        bytemuck::cast_slice(&self.pages)
     }
 
     /// Returns all of it as items of a kind, which may be written.
     #[inline]
     pub fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
-        bytemuck::cast_slice_mut(&mut self.0)
+        bytemuck::cast_slice_mut(&mut self.pages)
+    }
+
+    /// Replaces it by larger memory, of at least twice its size, if it has fewer bytes than this. What
+    /// it had is lost.
+    pub fn grow(&mut self, bytes: usize, what: &'static str) -> Result<()> {
+        if bytes > self.bytes() {
+            *self = Pages::new(bytes.max(2 * self.bytes()), what)?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is a lock for the device of this key.
+    pub fn is_locked_for(&self, device: u64) -> bool {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|(of, _)| *of == device)
+    }
+
+    /// Keeps a lock for the device of this key as long as the memory is there. Without memory for the
+    /// table of locks, it ends now.
+    pub fn keep_lock(&self, device: u64, lock: Box<dyn PageLock>) {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.retain(|(_, lock)| !lock.has_ended());
+        if locks.try_reserve(1).is_ok() {
+            locks.push((device, lock));
+        }
+    }
+}
+
+impl Clone for Pages {
+    fn clone(&self) -> Pages {
+        Pages { locks: Mutex::default(), pages: self.pages.clone() }
     }
 }
 
@@ -117,7 +159,8 @@ impl Drop for Pages {
     fn drop(&mut self) {
         // A panic takes away what stands in its way, while a device may still read it.
         if std::thread::panicking() {
-            Box::leak(std::mem::take(&mut self.0));
+            Box::leak(std::mem::take(&mut self.pages));
+            std::mem::forget(std::mem::take(&mut self.locks));
         }
     }
 }
@@ -130,20 +173,15 @@ impl fmt::Debug for Pages {
 
 /// Numbers in whole pages, which a device may page-lock.
 pub struct Paged<T> {
-    // Before the memory, with which it goes.
-    lock: Option<Box<dyn Any + Send + Sync>>,
     pages: Pages,
     count: usize,
     kind: PhantomData<T>,
 }
 
 impl<T: Pod> Paged<T> {
-    /// Page-locks all of its memory, if that was not tried before: `lock` returns what keeps it so,
-    /// which goes before the memory does.
-    pub fn lock<L: Any + Send + Sync>(&mut self, lock: impl FnOnce(&[u8]) -> L) {
-        if self.lock.is_none() && self.pages.bytes() > 0 {
-            self.lock = Some(Box::new(lock(self.pages.as_slice())));
-        }
+    /// Returns its memory.
+    pub fn pages(&self) -> &Pages {
+        &self.pages
     }
 
     /// Whether there is room for this many.
@@ -157,7 +195,7 @@ impl<T: Pod> Paged<T> {
         if !self.has_room(count) {
             // More than before by a part, as there may often be a few more.
             let bytes = count.saturating_mul(size_of::<T>()).max(self.pages.bytes() / 4 * 5);
-            (self.count, self.lock) = (0, None);
+            self.count = 0;
             self.pages = Pages::default();
             self.pages = Pages::new(bytes, what)?;
         }
@@ -171,24 +209,15 @@ impl<T: Pod> Paged<T> {
     }
 }
 
-impl<T> Drop for Paged<T> {
-    fn drop(&mut self) {
-        // The memory stays, and so does its lock.
-        if std::thread::panicking() {
-            std::mem::forget(self.lock.take());
-        }
-    }
-}
-
 impl<T> Default for Paged<T> {
     fn default() -> Paged<T> {
-        Paged { lock: None, pages: Pages::default(), count: 0, kind: PhantomData }
+        Paged { pages: Pages::default(), count: 0, kind: PhantomData }
     }
 }
 
 impl<T> Clone for Paged<T> {
     fn clone(&self) -> Paged<T> {
-        Paged { lock: None, pages: self.pages.clone(), ..*self }
+        Paged { pages: self.pages.clone(), ..*self }
     }
 }
 
@@ -197,14 +226,14 @@ impl<T: Pod> Deref for Paged<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.pages.0)[..self.count]
+        &bytemuck::cast_slice(&self.pages.pages)[..self.count]
     }
 }
 
 impl<T: Pod> DerefMut for Paged<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut(&mut self.pages.0)[..self.count]
+        &mut bytemuck::cast_slice_mut(&mut self.pages.pages)[..self.count]
     }
 }
 
@@ -288,6 +317,12 @@ mod tests {
         assert_eq!(numbers, [7]);
     }
 
+    impl PageLock for Arc<()> {
+        fn has_ended(&self) -> bool {
+            false
+        }
+    }
+
     #[test]
     fn a_lock_goes_with_the_memory_that_it_was_made_for() {
         let locks = Arc::new(());
@@ -295,14 +330,14 @@ mod tests {
         numbers.make_room(3, "numbers").unwrap();
         numbers.set_length(3);
         numbers.copy_from_slice(&[1.0, 2.0, 3.0]);
-        numbers.lock(|memory| (memory.len(), locks.clone()));
-        numbers.lock(|_| unreachable!("it is locked"));
+        numbers.pages().keep_lock(7, Box::new(locks.clone()));
+        assert!(numbers.pages().is_locked_for(7) && !numbers.pages().is_locked_for(8));
         let copy = numbers.clone();
         numbers.make_room(PAGE / 8, "numbers").unwrap();
         assert_eq!((&numbers[..], Arc::strong_count(&locks)), (&[1.0, 2.0, 3.0][..], 2));
         numbers.make_room(PAGE / 8 + 1, "numbers").unwrap();
         assert_eq!((numbers.len(), Arc::strong_count(&locks)), (0, 1));
-        numbers.lock(|memory| assert!(memory.len() > PAGE));
+        assert!(!numbers.pages().is_locked_for(7) && !copy.pages().is_locked_for(7));
         assert_eq!(copy[..], [1.0, 2.0, 3.0]);
         assert!(numbers.make_room(MANY, "numbers").is_err() && numbers.is_empty());
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::memory::{self, Pages};
+use super::memory::Pages;
 use super::{Interaction, MAX_DERIVATIVES, Result, Sink};
 
 /// The count of numbers of a sink before its vectors: its index, the squared softening and the
@@ -44,8 +44,6 @@ macro_rules! by_kind {
 #[derive(Debug, Clone)]
 pub struct Sinks {
     pages: Pages,
-    /// Memory that was too small, which devices may have page-locked.
-    outgrown: Vec<Pages>,
     /// The number of sinks of the block; the memory may hold more.
     count: usize,
     vectors: usize,
@@ -54,7 +52,7 @@ pub struct Sinks {
 
 impl Default for Sinks {
     fn default() -> Sinks {
-        Sinks { pages: Pages::default(), outgrown: Vec::new(), count: 0, vectors: MAX_DERIVATIVES, steps: true }
+        Sinks { pages: Pages::default(), count: 0, vectors: MAX_DERIVATIVES, steps: true }
     }
 }
 
@@ -229,11 +227,10 @@ impl Sinks {
         let wanted = self.count.saturating_add(more).saturating_mul(width * size_of::<f64>());
         let had = self.pages.bytes();
         if wanted > had {
-            memory::reserve(&mut self.outgrown, 1, "sinks")?;
             let mut larger = Pages::new(wanted.max(2 * had), "sinks")?;
             let filled = self.count * width;
             larger.as_mut_slice::<f64>()[..filled].copy_from_slice(&self.pages.as_slice()[..filled]);
-            self.outgrown.push(std::mem::replace(&mut self.pages, larger));
+            self.pages = larger;
         }
         Ok(())
     }
@@ -244,13 +241,8 @@ impl Sinks {
     }
 
     /// Returns the memory of the sinks.
-    pub fn memory(&self) -> &[u8] {
-        self.pages.as_slice()
-    }
-
-    /// Takes the memory that was too small. Devices have to unregister it before it is freed.
-    pub fn take_outgrown(&mut self) -> impl Iterator<Item = Pages> {
-        self.outgrown.drain(..)
+    pub fn pages(&self) -> &Pages {
+        &self.pages
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::arrays::work::{self, ArrayWork};
+use kyoho_core::memory::Pages;
 use kyoho_core::sinks::SinkScan;
 use kyoho_core::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Error, Result, Sums, TakeChunk};
 use kyoho_hal::gpu::{DeviceMemory, Gpu, Place};
@@ -62,12 +63,12 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
         })
     }
 
-    fn stage(&mut self, memory: &[u8], part: Range<usize>) -> Result<()> {
+    fn stage(&mut self, memory: &Pages, part: Range<usize>) -> Result<()> {
         self.on_arrays(|device| {
-            device.on.register_used(memory, memory.len());
+            device.on.lock_used(memory, memory.bytes());
             let arrays = ready(&mut device.arrays, &device.on.gpu)?;
             // SAFETY: the engine keeps the memory, and does not write the part until it was taken.
-            unsafe { arrays.stage((&device.on.gpu, &device.on.queues[0]), memory, part) }
+            unsafe { arrays.stage((&device.on.gpu, &device.on.queues[0]), memory.as_slice(), part) }
         })
     }
 

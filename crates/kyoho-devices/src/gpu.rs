@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use kyoho_core::memory::Pages;
 use kyoho_core::{
     Assignment, Block, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
     TreeProfile, Updates,
@@ -130,15 +131,9 @@ impl<G: Gpu> Device for GpuDevice<G> {
         true
     }
 
-    fn register(&mut self, memory: &[u8]) -> Result<()> {
+    fn lock(&mut self, memory: &Pages) -> Result<()> {
         let _caller = self.on.gpu.enter()?;
-        self.on.register(memory)
-    }
-
-    fn unregister(&mut self, memory: &[u8]) -> Result<()> {
-        let _caller = self.on.gpu.enter()?;
-        self.on.unregister(memory);
-        Ok(())
+        self.on.lock(memory)
     }
 
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {

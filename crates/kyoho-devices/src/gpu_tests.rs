@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use kyoho_core::memory::Pages;
 use kyoho_core::{
     Assignment, Block, Error, Interaction, NeighbourCriterion, Order, PartialSums, Partition, Precision, RecordLine,
     Records, Result, ResultCode, Sinks, Sources, Units, Updates, records,
@@ -47,6 +48,13 @@ fn block(interaction: &Interaction, ni: usize, nj: usize) -> Block {
 /// Returns the records of the first sources, each of one line.
 fn record_lines(interaction: &Interaction, count: u32) -> Vec<RecordLine> {
     records::lines(interaction.n_coefficients, (0..count).map(|number| (number, source(number as usize))))
+}
+
+/// Returns memory in pages that begins with these lines.
+fn in_pages(lines: &[RecordLine]) -> Pages {
+    let mut pages = Pages::new(size_of_val(lines), "records").unwrap();
+    pages.as_mut_slice()[..lines.len()].copy_from_slice(lines);
+    pages
 }
 
 /// Begins a block of which the device has an assignment.
@@ -103,8 +111,6 @@ fn wait(device: &mut FakeDevice, interaction: &Arc<Interaction>, block: &Block, 
             break;
         }
     }
-    // The memory of the sinks goes with the block.
-    device.unregister(block.sinks.memory())?;
     let sums = partial_sums.set(assignment.set);
     let others = (0..block.sinks.len()).filter(|place| !assignment.sinks.contains(place));
     others.for_each(|place| assert_eq!(sums.values[place * n_outputs], -1.0, "sink {place} is not of {assignment:?}"));
@@ -163,7 +169,6 @@ fn sinks_that_come_in_parts_get_their_own_sums_and_a_block_may_be_given_up_betwe
                 while done < sinks.len() {
                     done = device.wait_more(&mut partial_sums, done).unwrap();
                 }
-                device.unregister(block.sinks.memory()).unwrap();
             }
         }
     }
@@ -278,18 +283,19 @@ fn a_block_without_sources_has_sums_of_zero() {
 fn records_that_were_missed_come_before_fresh_ones_and_are_waited_for_without_sinks() {
     let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
     let sources = sources(&interaction, 3000);
-    let lines = record_lines(&interaction, 20);
+    let pages = in_pages(&record_lines(&interaction, 20));
+    let lines = &pages.as_slice()[..20];
     for (place, launched, waited) in [(0, 3, 0), (1, 2, 1)] {
         let script = script(&interaction);
         let mut device = open(&script, true, &interaction).unwrap();
-        device.register(bytemuck::cast_slice(&lines)).unwrap();
+        device.lock(&pages).unwrap();
         let block = block(&interaction, 3, 3000);
         let assignment = Partition::WHOLE.assignment(place, 3);
         start(&mut device, &sources, Records::NONE, &block, &assignment).unwrap();
         let mut partial_sums = partial_sums(&interaction, &block, 1);
         device.wait_more(&mut partial_sums, 0).unwrap();
         script.get().calls.clear();
-        let [missed, fresh] = Records::new(&lines, 1).split_at(12);
+        let [missed, fresh] = Records::new(lines, 1).split_at(12);
         let updates = Updates { missed, fresh, ..Updates::of(&sources) };
         device.start(&updates, &block, &assignment).unwrap();
         device.wait_more(&mut partial_sums, 0).unwrap();
@@ -349,7 +355,9 @@ fn ask_for_everything(
         Err(error) => return (None, Err(error)),
     };
     let mut work = || -> Result<()> {
-        device.register(bytemuck::cast_slice(lines))?;
+        let pages = in_pages(lines);
+        device.lock(&pages)?;
+        let lines = &pages.as_slice()[..lines.len()];
         let mut sources = sources(interaction, 700);
         for (ni, count) in [(1, 700), (40, 3000), (5000, 3000), (9000, 3000)] {
             (700..count).for_each(|number| sources.write(number, &source(number)).unwrap());

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use kyoho_core::memory::Pages;
 use kyoho_core::{
     Assignment, Block, Error, FoundNeighbours, Interaction, InteractionLists, Neighbourhoods, PartialSums, Partition,
-    RecordLine, Result, Sources, Sums, TreeProfile,
+    Result, Sources, Sums, TreeProfile,
 };
 use kyoho_hal::threads::Threads;
 use kyoho_hal::{Backend, DeviceDescription};
@@ -14,7 +15,7 @@ use kyoho_methods::device_arrays::DeviceArrays;
 use kyoho_methods::{CompanionDevices, Device, DeviceOptions, FIRST_PART, Machine};
 
 use super::Setup;
-use super::journal::{RecordRoom, UpdateJournal};
+use super::journal::UpdateJournal;
 use super::partitions::{self, Partitions};
 
 /// The devices that sum the forces of a system's sources, and the CPU where it takes over small
@@ -299,17 +300,10 @@ impl Devices {
             return Ok(());
         }
         journal.make_room(self.machine.records(), count).map_err(|error| (None, error))?;
-        let buffers: Vec<&[RecordLine]> = journal.memory().collect();
         for (device, number) in self.all.iter_mut().zip(&setup.devices) {
-            let mut each = buffers.iter().map(|buffer| bytemuck::cast_slice(buffer));
-            each.try_for_each(|buffer| device.register(buffer)).map_err(|error| (Some(*number), error))?;
+            journal.memory().try_for_each(|memory| device.lock(memory)).map_err(|error| (Some(*number), error))?;
         }
         Ok(())
-    }
-
-    /// Unregisters memory that is to be freed. No block is under way.
-    pub fn unregister(&mut self, memory: &[u8]) -> Result<()> {
-        self.all.iter_mut().try_for_each(|device| device.unregister(memory))
     }
 
     /// Makes room for more records if more are written for each block. Without such room, what is
@@ -326,20 +320,13 @@ impl Devices {
             }
         };
         journal.flush_to_host()?;
-        let registered = room.memory().try_for_each(|lines| self.register(bytemuck::cast_slice(lines)));
-        let unused = match registered {
+        let mut lock = |memory: &Pages| self.all.iter_mut().try_for_each(|device| device.lock(memory));
+        let locked = room.memory().try_for_each(&mut lock);
+        match locked {
             Ok(()) => journal.exchange_room(room),
-            Err(error) => {
-                warn(error);
-                Some(room)
-            }
-        };
-        let mut memory = unused.iter().flat_map(RecordRoom::memory);
-        memory.try_for_each(|lines| self.unregister(bytemuck::cast_slice(lines)))
-    }
-
-    fn register(&mut self, memory: &[u8]) -> Result<()> {
-        self.all.iter_mut().try_for_each(|device| device.register(memory))
+            Err(error) => warn(error),
+        }
+        Ok(())
     }
 
     /// Returns the options of a device, which others of these numbers help with trees.

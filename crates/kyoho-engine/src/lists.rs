@@ -102,9 +102,9 @@ pub fn make_groups(
     threads: &Threads,
 ) -> Result<()> {
     let names = if is_batch { ("the offset", "bodies") } else { ("the sink offset", "sinks") };
-    lists.reserve_outgrown(1)?;
-    let of_groups = std::mem::take(&mut lists.groups);
-    lists.groups.pages = lists.room(of_groups.pages, given.groups.saturating_mul(size_of::<SinkGroup>()))?;
+    let mut pages = std::mem::take(&mut lists.groups).pages;
+    pages.grow(given.groups.saturating_mul(size_of::<SinkGroup>()), "interaction lists")?;
+    lists.groups.pages = pages;
     groups(&mut lists.groups, given, (sinks, end), names, threads)
 }
 
@@ -115,22 +115,20 @@ pub fn prepare(
     (sinks, is_batch): (&GivenBodies, bool),
     interaction: &Interaction,
 ) -> Result<()> {
-    // The memory of sinks and of sources.
-    lists.reserve_outgrown(2)?;
     lists.is_batch = is_batch;
     let sources = lists.sources_of(&(0..lists.groups.len())).end;
     let of_sinks = std::mem::take(&mut lists.sinks);
-    lists.sinks = bodies(lists, of_sinks.pages, sinks, interaction.n_derivatives)?;
-    let pages = match std::mem::take(&mut lists.sources) {
+    lists.sinks = bodies(of_sinks.pages, sinks, interaction.n_derivatives)?;
+    let mut pages = match std::mem::take(&mut lists.sources) {
         ListedSources::Ranges => Default::default(),
         ListedSources::Addresses(table) => table.pages,
         ListedSources::Own(own) => own.pages,
     };
     match &given.sources {
         // The memory is not kept: few callers change the form of their lists.
-        GivenSources::Ranges => lists.outgrow(pages),
+        GivenSources::Ranges => (),
         GivenSources::Addresses(_) => {
-            let pages = lists.room(pages, sources * size_of::<i32>())?;
+            pages.grow(sources * size_of::<i32>(), "interaction lists")?;
             lists.sources = ListedSources::Addresses(AddressTable { pages, count: sources, on_device: None });
         }
         GivenSources::AddressesOnDevice(addresses) => {
@@ -138,14 +136,14 @@ pub fn prepare(
             lists.sources = ListedSources::Addresses(AddressTable { pages, count: sources, on_device });
         }
         GivenSources::Own(own) => {
-            lists.sources = ListedSources::Own(bodies(lists, pages, own, interaction.n_coefficients)?);
+            lists.sources = ListedSources::Own(bodies(pages, own, interaction.n_coefficients)?);
         }
     }
     Ok(())
 }
 
 /// Makes room for bodies with this many vectors.
-fn bodies(lists: &mut InteractionLists, pages: memory::Pages, given: &GivenBodies, vectors: usize) -> Result<Bodies> {
+fn bodies(mut pages: memory::Pages, given: &GivenBodies, vectors: usize) -> Result<Bodies> {
     let mut bytes = 0;
     let mut next = |is_given: bool, width: usize| {
         let place = bytes;
@@ -162,7 +160,8 @@ fn bodies(lists: &mut InteractionLists, pages: memory::Pages, given: &GivenBodie
         indices: next(given.indices.is_some(), 4),
     };
     let GivenBodies { count, softening2, on_device, .. } = *given;
-    Ok(Bodies { pages: lists.room(pages, bytes)?, count, columns, softening2, on_device })
+    pages.grow(bytes, "interaction lists")?;
+    Ok(Bodies { pages, count, columns, softening2, on_device })
 }
 
 /// A part of a column that one thread copies and checks at a time.

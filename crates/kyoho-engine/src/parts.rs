@@ -55,9 +55,6 @@ impl System {
             self.take_groups(groups.count)?;
         }
         lists::prepare(&mut self.candidate_lists, given, (sinks, is_batch), &interaction)?;
-        for memory in self.candidate_lists.take_outgrown() {
-            self.devices.unregister(memory.as_slice())?;
-        }
         found = found.or(self.check_all_addresses(&mut checks)?);
         self.check_lists_on_device(is_batch, found)?;
         self.receive_forces(sinks, given, &mut checks)?;
@@ -121,9 +118,6 @@ impl System {
             return Ok(false);
         }
         self.candidates.make_room(count, &interaction)?;
-        for memory in self.candidates.take_outgrown() {
-            self.devices.unregister(memory.as_slice())?;
-        }
         let mut block = self.next_block(nj, skip_own_index, false)?;
         block.sinks = std::mem::take(&mut self.candidates);
         block.in_parts = true;
@@ -139,11 +133,11 @@ impl System {
             }
             Ok(())
         };
-        let mut outcome = self.begin_in_parts(&mut block, Some(&mut copy));
+        let outcome = self.begin_in_parts(&mut block, Some(&mut copy));
         // The memory of sinks and lists is kept for the next ones.
         self.candidates = block.sinks;
         if let Some(lists) = block.lists {
-            outcome = outcome.and(self.spare_lists(lists));
+            self.keep_lists_memory(lists);
         }
         outcome?;
         self.lists_wanted = scan.radius && interaction.has_lists();

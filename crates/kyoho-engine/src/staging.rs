@@ -128,9 +128,7 @@ impl Staged {
         columns.derivatives[2] = next(kind == Kind::Moving, 24);
         self.lost = next(kind == Kind::Moving, 24).zip(next(kind == Kind::Moving, 24)).map(Into::into);
         if self.bodies.pages.bytes() < bytes {
-            let larger = Pages::new(bytes + bytes / 4, "bodies on their way")?;
-            devices.unregister(self.bodies.memory())?;
-            self.bodies.pages = larger;
+            self.bodies.pages = Pages::new(bytes + bytes / 4, "bodies on their way")?;
         }
         (self.bodies.count, self.bodies.columns) = (count, columns);
         Ok(())
@@ -192,7 +190,7 @@ impl Staged {
             }
             for (column, width) in derivatives.map(|column| (column, 24)).into_iter().chain([(masses, 8)]) {
                 if let Some(column) = column {
-                    arrays.stage(self.bodies.memory(), column + width * first..column + width * (first + length))?;
+                    arrays.stage(&self.bodies.pages, column + width * first..column + width * (first + length))?;
                 }
             }
         }
@@ -203,7 +201,7 @@ impl Staged {
     /// Sends a column of this width as a whole.
     pub fn send(&self, arrays: &mut dyn DeviceArrays, column: Option<usize>, width: usize) -> Result<()> {
         match column {
-            Some(column) => arrays.stage(self.bodies.memory(), column..column + width * self.bodies.count),
+            Some(column) => arrays.stage(&self.bodies.pages, column..column + width * self.bodies.count),
             None => Ok(()),
         }
     }

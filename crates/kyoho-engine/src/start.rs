@@ -111,9 +111,6 @@ impl System {
         scan: SinkScan,
         place: SinkPlace,
     ) -> Result<()> {
-        for memory in self.candidates.take_outgrown() {
-            self.devices.unregister(memory.as_slice())?;
-        }
         if !scan.good {
             check_sinks(&self.interaction, &self.candidates)?;
         }
@@ -144,8 +141,7 @@ impl System {
         std::mem::swap(&mut self.block.sinks, &mut self.candidates);
         self.block.low_sinks = std::mem::take(&mut self.low_candidates);
         if let Some(lists) = self.block.lists.take() {
-            // Their memory is kept for the next ones.
-            self.spare_lists(lists)?;
+            self.keep_lists_memory(lists);
         }
         self.lists_wanted = scan.radius && self.interaction.has_lists();
         (self.block.in_parts, self.block.sinks_on_device) = (false, on_device);
@@ -160,15 +156,11 @@ impl System {
         Ok(())
     }
 
-    /// Keeps the memory of lists that are not used any more.
-    pub(super) fn spare_lists(&mut self, lists: InteractionLists) -> Result<()> {
+    /// Keeps the memory of lists that are not used any more for the next ones, unless there is other.
+    pub(super) fn keep_lists_memory(&mut self, lists: InteractionLists) {
         if !self.candidate_lists.has_memory() {
             self.candidate_lists = lists;
-            return Ok(());
         }
-        // Devices may not have been asked for the end of a block without sinks, or of a refused one.
-        self.devices.drain();
-        lists.memory().try_for_each(|memory| self.devices.unregister(memory))
     }
 
     /// Starts the block on the devices. `copy` copies parts of it, if they are not copied yet.

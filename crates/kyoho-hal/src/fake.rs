@@ -271,7 +271,7 @@ pub struct Thing {
     name: String,
     address: Option<u64>,
     /// Memory that is page-locked as long as this is there.
-    locked: Option<(u64, usize)>,
+    locked: Option<u64>,
     is_caller: bool,
 }
 
@@ -294,8 +294,8 @@ impl Thing {
 impl Drop for Thing {
     fn drop(&mut self) {
         let mut script = self.script.get();
-        if let Some((first, bytes)) = self.locked {
-            script.gone("memory was unregistered", first, bytes);
+        if let Some(first) = self.locked {
+            script.end(self.device);
             script.locked.retain(|locked| *locked != first);
         }
         if let Some(address) = self.address {
@@ -373,7 +373,7 @@ impl Gpu for Fake {
         let mut script = self.script.get();
         if !script.locked.contains(&address) {
             script.locked.push(address);
-            registration.locked = Some((address, memory.len()));
+            registration.locked = Some(address);
         }
         drop(script);
         Ok(registration)

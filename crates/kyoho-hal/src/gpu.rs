@@ -199,7 +199,7 @@ pub trait Gpu: Send + Sync + Sized {
     /// Page-locks memory of another owner.
     ///
     /// # Safety
-    /// The memory keeps its place until the registration is dropped.
+    /// The memory keeps its place until the registration is dropped, which waits for the device.
     unsafe fn register(&self, memory: &[u8]) -> Result<Self::Registration>;
 
     /// Makes an empty queue.

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use kyoho_core::memory::Pages;
 use kyoho_core::sinks::SinkScan;
 use kyoho_core::units::Census;
 use kyoho_core::{DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, Result, Sums, TakeChunk};
@@ -111,9 +112,9 @@ pub trait DeviceArrays {
     fn read(&mut self, array: &DeviceArray, row: usize, to: &mut [u8]) -> Result<()>;
 
     /// Begins to copy a part of the host's memory to the same bytes of the staging area, which has
-    /// room for all of this memory. The memory stays where it is until it is unregistered, and this
-    /// part is not written until what is staged was taken.
-    fn stage(&mut self, memory: &[u8], part: Range<usize>) -> Result<()>;
+    /// room for all of this memory. This part is not
+    /// written until what is staged was taken.
+    fn stage(&mut self, memory: &Pages, part: Range<usize>) -> Result<()>;
 
     /// Waits for what is on its way to the staging area, if nothing takes it.
     fn finish_staging(&mut self) -> Result<()>;

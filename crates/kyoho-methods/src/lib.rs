@@ -16,6 +16,7 @@ use device_arrays::DeviceArrays;
 use gpu::shapes::ForcedShape;
 
 use kyoho_core::Level;
+use kyoho_core::memory::Pages;
 use kyoho_core::{
     Assignment, Block, Error, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
     TreeProfile, Updates,
@@ -65,15 +66,9 @@ pub trait Device: Send {
         false
     }
 
-    /// Registers memory of records or sinks, so that the device may make it fast to read, until it is
-    /// unregistered or the device is dropped.
-    fn register(&mut self, _memory: &[u8]) -> Result<()> {
-        Ok(())
-    }
-
-    /// Unregisters memory that is to be freed, if the device has registered it, as it may do with
-    /// the memory of sinks by itself. No block is under way.
-    fn unregister(&mut self, _memory: &[u8]) -> Result<()> {
+    /// Page-locks memory of records, so that the device may read it fast, as it may do with memory of
+    /// sinks and sums by itself. The lock goes with the memory or with the device.
+    fn lock(&mut self, _memory: &Pages) -> Result<()> {
         Ok(())
     }
 

@@ -245,7 +245,7 @@ impl<G: Gpu> DirectSums<G> {
             false => None,
         };
         if on_device.is_none() {
-            on.register_used(block.sinks.memory(), size_of_val(block.sinks.all().numbers()));
+            on.lock_used(block.sinks.pages(), size_of_val(block.sinks.all().numbers()));
         }
         on.inbox.make_room(&on.gpu, if on_device.is_some() { 0 } else { assignment.sinks.len() }, lines)?;
         let step = Step {
@@ -297,7 +297,7 @@ impl<G: Gpu> DirectSums<G> {
         let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && is_alone;
         let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
         let is_one_copy = is_first && by_force && is_small && on_device.is_none();
-        let in_place = on.registered(numbers).filter(|_| !is_small);
+        let in_place = if is_small { None } else { on.address_of(numbers) };
         let sinks_from = match on_device {
             Some(_) => piece.sinks.start * width(interaction),
             None => at.start / size_of::<f64>(),

@@ -38,9 +38,10 @@ mod write_back;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use kyoho_core::memory::Pages;
 use kyoho_core::records::{self, Numbers, lines_of_record};
 use kyoho_core::units::Census;
-use kyoho_core::{Interaction, RecordLine, Records, Result, Source, Sources, Updates, Written, memory};
+use kyoho_core::{Interaction, Records, Result, Source, Sources, Updates, Written, memory};
 use kyoho_hal::threads::Threads;
 
 use recorded::Recorded;
@@ -81,16 +82,13 @@ pub struct RecordRoom {
 
 impl RecordRoom {
     /// Iterates over its memory.
-    pub fn memory(&self) -> impl Iterator<Item = &[RecordLine]> {
+    pub fn memory(&self) -> impl Iterator<Item = &Pages> {
         memory_of(Some(&self.recorded), self.missed.as_ref())
     }
 }
 
-fn memory_of<'a>(
-    recorded: Option<&'a Recorded>,
-    missed: Option<&'a UpdateBuffer>,
-) -> impl Iterator<Item = &'a [RecordLine]> {
-    recorded.into_iter().flat_map(Recorded::buffers).chain(missed.map(UpdateBuffer::memory))
+fn memory_of<'a>(recorded: Option<&'a Recorded>, missed: Option<&'a UpdateBuffer>) -> impl Iterator<Item = &'a Pages> {
+    recorded.into_iter().flat_map(Recorded::buffers).chain(missed.map(UpdateBuffer::pages))
 }
 
 /// Returns memory for the records that all of these devices but the first miss.
@@ -340,18 +338,16 @@ impl UpdateJournal {
         })
     }
 
-    /// Takes other room for records, and returns what it had, of which nothing is left after
+    /// Takes other room for records in the place of that of which nothing is left after
     /// [`UpdateJournal::flush_to_host`]. No block is under way.
-    pub fn exchange_room(&mut self, room: RecordRoom) -> Option<RecordRoom> {
+    pub fn exchange_room(&mut self, room: RecordRoom) {
         // Devices that lag have missed what was kept for them.
         self.lag.iter_mut().for_each(|lag| lag.everything = true);
-        let missed = std::mem::replace(&mut self.missed, room.missed);
-        let recorded = self.recorded.replace(room.recorded);
-        recorded.map(|recorded| RecordRoom { recorded, missed })
+        (self.missed, self.recorded) = (room.missed, Some(room.recorded));
     }
 
     /// Iterates over the memory that devices read records from.
-    pub fn memory(&self) -> impl Iterator<Item = &[RecordLine]> {
+    pub fn memory(&self) -> impl Iterator<Item = &Pages> {
         memory_of(self.recorded.as_ref(), self.missed.as_ref())
     }
 

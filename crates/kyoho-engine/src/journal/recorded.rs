@@ -56,8 +56,8 @@ impl Recorded {
     }
 
     /// Returns the memory that records are sent from.
-    pub fn buffers(&self) -> [&[RecordLine]; 2] {
-        [self.current.memory(), self.sent.as_slice()]
+    pub fn buffers(&self) -> [&Pages; 2] {
+        [self.current.pages(), &self.sent]
     }
 
     /// Returns the number of records that a block can have.

@@ -86,7 +86,11 @@ impl UpdateBuffer {
     }
 
     /// Returns all of the memory.
-    pub fn memory(&self) -> &[RecordLine] {
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    fn memory(&self) -> &[RecordLine] {
         self.pages.as_slice()
     }
 

@@ -363,6 +363,7 @@ functions! {
     }
     fn cuStreamDestroy_v2(stream: *mut c_void) { take(stream as usize) }
     fn cuStreamSynchronize(_stream: *mut c_void) { SUCCESS }
+    fn cuCtxSynchronize() { SUCCESS }
     fn cuStreamQuery(_stream: *mut c_void) { SUCCESS }
     fn cuStreamWaitEvent(_stream: *mut c_void, _event: *mut c_void, _flags: u32) { SUCCESS }
     fn cuEventCreate(event: *mut *mut c_void, flags: u32) {

@@ -126,7 +126,7 @@ impl Drop for Pinned {
 }
 
 /// Host memory of another owner that is page-locked and in the device's addresses until this is
-/// dropped.
+/// dropped, which waits for all work of the context.
 pub struct Registered {
     context: Arc<Context>,
     pointer: Handle,
@@ -168,8 +168,12 @@ impl Drop for Registered {
         if self.is_owner
             && let Ok(_caller) = self.context.enter()
         {
-            // SAFETY: it was registered by this value. A failure means that it was lost before.
-            unsafe { (self.context.driver.table.cuMemHostUnregister)(self.pointer.0) };
+            // SAFETY: the context is current, and the memory was registered by this value. A failure
+            // means that it was lost before.
+            unsafe {
+                (self.context.driver.table.cuCtxSynchronize)();
+                (self.context.driver.table.cuMemHostUnregister)(self.pointer.0);
+            }
         }
     }
 }

@@ -42,6 +42,7 @@ functions! {
     cuStreamCreateWithPriority(*mut *mut c_void, u32, i32) -> i32;
     cuStreamDestroy_v2(*mut c_void) -> i32;
     cuStreamSynchronize(*mut c_void) -> i32;
+    cuCtxSynchronize() -> i32;
     cuStreamQuery(*mut c_void) -> i32;
     cuStreamWaitEvent(*mut c_void, *mut c_void, u32) -> i32;
     cuEventCreate(*mut *mut c_void, u32) -> i32;

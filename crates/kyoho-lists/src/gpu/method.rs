@@ -56,16 +56,16 @@ impl<G: Gpu> Lists<G> {
     }
 }
 
-/// Registers the memory of lists that comes from the host.
-fn register<G: Gpu>(on: &mut GpuSources<G>, lists: &InteractionLists) {
+/// Page-locks the memory of lists that comes from the host.
+fn lock<G: Gpu>(on: &mut GpuSources<G>, lists: &InteractionLists) {
     if !lists.groups.is_on_device() {
-        on.register_used(lists.groups.memory(), size_of_val(&lists.groups[..]));
+        on.lock_used(&lists.groups.pages, size_of_val(&lists.groups[..]));
     }
     if lists.sinks.on_device().is_none() {
-        on.register_used(lists.sinks.memory(), lists.sinks.memory().len());
+        on.lock_used(&lists.sinks.pages, lists.sinks.pages.bytes());
     }
-    if let Some(memory) = lists.sources.memory() {
-        on.register_used(memory, memory.len());
+    if let Some(memory) = lists.sources.pages() {
+        on.lock_used(memory, memory.bytes());
     }
 }
 
@@ -91,7 +91,7 @@ impl<G: Gpu> GpuMethod<G> for Lists<G> {
         if !matches!(lists.sources, ListedSources::Own(_)) {
             on.predict_all(sources, block)?;
         }
-        register(on, lists);
+        lock(on, lists);
         let of = (lists, assignment.sinks.clone());
         self.sums.start((&on.gpu, &on.queues[0]), &on.options.interaction, of)
     }
@@ -121,7 +121,7 @@ impl<G: Gpu> GpuMethod<G> for Lists<G> {
     ) -> Result<Option<usize>> {
         let all = self.assignment.sinks.len();
         let into = partial_sums.set(0);
-        on.lock(into);
+        on.lock_sums(into);
         let fetching = (&on.gpu, &on.fetching);
         let Some(now) = self.sums.wait_more(fetching, &on.options.interaction, into, done)? else {
             on.end_without_sums(&self.assignment, partial_sums)?;

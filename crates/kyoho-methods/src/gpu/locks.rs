@@ -1,48 +1,80 @@
-//! Registrations of memory that others own and free.
+//! Page-locks of memory that others own and free.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Shared<R> = Arc<Mutex<Option<R>>>;
+use kyoho_core::memory::PageLock;
 
-/// The registrations of a device. Each ends with the memory, whose owner keeps its [`Lock`], or with
-/// the device, whichever is first.
-pub struct Locks<R>(Vec<Shared<R>>);
+/// The state of a lock.
+enum State<R> {
+    /// The memory is registered.
+    Locked(R),
+    /// It could not be registered, which only costs time.
+    Refused,
+    /// The memory or the device is gone.
+    Ended,
+}
 
-/// The end of a registration for the owner of the memory, who drops it before the memory.
+type Shared<R> = Arc<Mutex<State<R>>>;
+
+/// The page-locks of a device. Each ends with the memory, whose owner keeps its [`Lock`], or with the
+/// device, whichever is first.
+pub struct Locks<R>(Vec<(Range<usize>, Shared<R>)>);
+
+/// The end of a page-lock for the owner of the memory, who drops it before the memory.
 pub struct Lock<R>(Shared<R>);
 
 impl<R> Locks<R> {
-    /// Makes a device's registrations, of which there are none yet.
+    /// Makes a device's locks, of which there are none yet.
     pub const fn none() -> Locks<R> {
         Locks(Vec::new())
     }
 
-    /// Adds a registration; without room for it, it ends now.
-    pub fn add(&mut self, registration: R) -> Option<Lock<R>> {
-        self.0.retain(|shared| Arc::strong_count(shared) > 1);
+    /// Adds the lock of memory at these addresses, if it could be registered. Without room for it, it
+    /// ends now.
+    pub fn add(&mut self, memory: Range<usize>, registration: Option<R>) -> Option<Lock<R>> {
+        self.0.retain(|(_, shared)| Arc::strong_count(shared) > 1);
         self.0.try_reserve(1).ok()?;
-        let shared = Arc::new(Mutex::new(Some(registration)));
-        self.0.push(shared.clone());
+        let shared = Arc::new(Mutex::new(registration.map_or(State::Refused, State::Locked)));
+        self.0.push((memory, shared.clone()));
         Some(Lock(shared))
+    }
+
+    /// Returns what a function makes of the lock of the memory that has this address, and of the bytes
+    /// of it before the address.
+    pub fn of<T>(&self, address: usize, make: impl FnOnce(&R, usize) -> T) -> Option<T> {
+        let (memory, shared) = self
+            .0
+            .iter()
+            .find(|(memory, shared)| memory.contains(&address) && matches!(&*state(shared), State::Locked(_)))?;
+        match &*state(shared) {
+            State::Locked(registration) => Some(make(registration, address - memory.start)),
+            _ => None,
+        }
     }
 }
 
 impl<R> Drop for Locks<R> {
     fn drop(&mut self) {
-        self.0.iter().for_each(end);
+        self.0.iter().for_each(|(_, shared)| *state(shared) = State::Ended);
     }
 }
 
 impl<R> Drop for Lock<R> {
     fn drop(&mut self) {
-        end(&self.0);
+        *state(&self.0) = State::Ended;
     }
 }
 
-/// Ends a registration, if it has not ended. The other side waits for that, and then finds none.
-fn end<R>(shared: &Shared<R>) {
-    let mut registration: MutexGuard<Option<R>> = shared.lock().unwrap_or_else(PoisonError::into_inner);
-    *registration = None;
+impl<R: Send> PageLock for Lock<R> {
+    fn has_ended(&self) -> bool {
+        matches!(*state(&self.0), State::Ended)
+    }
+}
+
+/// Returns the state of a lock. Whoever ends it waits for that while the other side looks.
+fn state<R>(shared: &Shared<R>) -> MutexGuard<'_, State<R>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -53,13 +85,16 @@ mod tests {
     fn a_registration_ends_once_with_the_memory_or_with_the_device() {
         let counted = Arc::new(());
         let mut locks = Locks::none();
-        let first = locks.add(counted.clone()).unwrap();
+        let first = locks.add(0..8, Some(counted.clone())).unwrap();
         drop(first);
         assert_eq!(Arc::strong_count(&counted), 1);
-        let second = locks.add(counted.clone()).unwrap();
+        let second = locks.add(0..8, Some(counted.clone())).unwrap();
         assert_eq!((locks.0.len(), Arc::strong_count(&counted)), (1, 2));
+        assert_eq!((locks.of(5, |_, before| before), locks.of(8, |_, before| before)), (Some(5), None));
+        assert!(!second.has_ended());
         drop(locks);
         assert_eq!(Arc::strong_count(&counted), 1);
+        assert!(second.has_ended());
         drop(second);
     }
 }

@@ -2,13 +2,13 @@
 //! methods share.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::bytes_of;
 
 use crate::DeviceOptions;
-use kyoho_core::{
-    Assignment, Block, CHUNK, Error, Nearest, PartialSums, Records, Result, Sources, Sums, Updates, memory,
-};
+use kyoho_core::memory::Pages;
+use kyoho_core::{Assignment, Block, CHUNK, Error, Nearest, PartialSums, Records, Result, Sources, Sums, Updates};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Gpu, Launch, Mapped, Place};
 
 use super::inbox::Inbox;
@@ -24,6 +24,8 @@ pub const COPIED: usize = 32 << 10;
 pub const QUEUES: usize = 4;
 /// The threads of a thread block that fetches.
 pub const FETCH_THREADS: usize = 256;
+/// The keys of devices in this process that were given out.
+static KEYS: AtomicU64 = AtomicU64::new(0);
 /// The most thread blocks that fetch. Each goes through many items.
 const MOST_BLOCKS: usize = 128;
 
@@ -167,11 +169,10 @@ pub struct GpuSources<G: Gpu> {
     /// Results that stay on the device until they are asked for.
     kept: G::Memory,
     kernels: SourceKernels<G>,
-    /// Memory of records and sinks that kernels may reach, and where it lies. There is no
-    /// registration where it failed, which only costs time.
-    registered: Vec<(Range<usize>, Option<G::Registration>)>,
-    /// Sums of the engine that are registered.
+    /// Memory of records, sinks and sums that is page-locked, which kernels may reach.
     locks: Locks<G::Registration>,
+    /// The key by which memory knows this device.
+    key: u64,
     /// Records on the device, where kernels do not reach memory of the host.
     records: G::Memory,
     /// The target to which sources on the device are predicted, and the assignment whose sources
@@ -196,8 +197,8 @@ impl<G: Gpu> GpuSources<G> {
             taken: gpu.allocate(0, "sinks")?,
             kept: gpu.allocate(0, "results")?,
             kernels,
-            registered: Vec::new(),
             locks: Locks::none(),
+            key: KEYS.fetch_add(1, Ordering::Relaxed),
             records: gpu.allocate(0, "records")?,
             predicted: None,
             changes: 0,
@@ -298,7 +299,7 @@ impl<G: Gpu> GpuSources<G> {
         debug_assert!(sinks.start == 0, "sinks that are fetched are those of the first piece");
         if let Some(from) = in_place.or_else(|| self.inbox.host_address(sinks.start)) {
             // A kernel that reads the host's memory begins sooner than a large copy.
-            let records_in_place = registered(&self.registered, bytemuck::cast_slice(records.lines()));
+            let records_in_place = self.address_of(bytemuck::cast_slice(records.lines()));
             let records_from = records_in_place.or_else(|| {
                 let packed = self.inbox.put_records(records).start;
                 self.inbox.host_address(packed)
@@ -333,43 +334,43 @@ impl<G: Gpu> GpuSources<G> {
         Ok(())
     }
 
-    /// Registers memory until it is unregistered.
-    pub fn register(&mut self, memory: &[u8]) -> Result<()> {
-        // SAFETY: the engine keeps the memory until it is unregistered, or this device is dropped.
-        let registration = unsafe { self.gpu.register(memory)? };
-        memory::push(&mut self.registered, (addresses(memory), Some(registration)), "registered memory")
+    /// Page-locks memory, if that was not tried before.
+    pub fn lock(&mut self, memory: &Pages) -> Result<()> {
+        if !memory.is_locked_for(self.key) {
+            // SAFETY: the lock goes before the memory does.
+            let registration = unsafe { self.gpu.register(memory.as_slice())? };
+            self.keep_lock(memory, Some(registration));
+        }
+        Ok(())
     }
 
-    /// Unregisters memory, if it is registered.
-    pub fn unregister(&mut self, memory: &[u8]) {
-        self.registered.retain(|(range, _)| *range != addresses(memory));
+    /// Page-locks memory of which this many bytes are used, if they are many and that was not tried
+    /// before. Where it fails, the memory is only slower.
+    pub fn lock_used(&mut self, memory: &Pages, used: usize) {
+        if used > COPIED && !memory.is_locked_for(self.key) {
+            // SAFETY: the lock goes before the memory does.
+            let registration = unsafe { self.gpu.register(memory.as_slice()) };
+            self.keep_lock(memory, registration.ok());
+        }
     }
 
-    /// Registers memory of which this many bytes are used, once, if they are many.
-    pub fn register_used(&mut self, memory: &[u8], used: usize) {
-        let is_known = self.registered.iter().any(|(range, _)| *range == addresses(memory));
-        if used > COPIED && !is_known && self.registered.try_reserve(1).is_ok() {
-            // SAFETY: the engine keeps the memory until it is unregistered, or this device is
-            // dropped.
-            let registration = unsafe { self.gpu.register(memory) };
-            self.registered.push((addresses(memory), registration.ok()));
+    fn keep_lock(&mut self, memory: &Pages, registration: Option<G::Registration>) {
+        let addresses = memory.as_slice::<u8>().as_ptr_range();
+        if let Some(lock) = self.locks.add(addresses.start.addr()..addresses.end.addr(), registration) {
+            memory.keep_lock(self.key, Box::new(lock));
         }
     }
 
     /// Page-locks the memory of sums to which this device copies, if they are many.
-    pub fn lock(&mut self, sums: &mut Sums) {
-        let (gpu, locks) = (&self.gpu, &mut self.locks);
-        // SAFETY: the memory keeps its place until the lock is dropped.
-        let mut lock = |memory: &[u8]| unsafe { gpu.register(memory) }.ok().and_then(|locked| locks.add(locked));
-        if size_of_val(&sums.values[..]) > COPIED {
-            sums.values.lock(&mut lock);
-            sums.nearest.lock(&mut lock);
-        }
+    pub fn lock_sums(&mut self, sums: &Sums) {
+        let used = size_of_val(&sums.values[..]);
+        self.lock_used(sums.values.pages(), used);
+        self.lock_used(sums.nearest.pages(), if sums.nearest.is_empty() { 0 } else { used });
     }
 
-    /// Returns the device's address of memory that was registered, if kernels reach it.
-    pub fn registered(&self, memory: &[u8]) -> Option<Address<G>> {
-        registered(&self.registered, memory)
+    /// Returns the device's address of page-locked memory, if kernels reach it.
+    pub fn address_of(&self, memory: &[u8]) -> Option<Address<G>> {
+        self.locks.of(memory.as_ptr().addr(), |registration, before| registration.device_address(before))?
     }
 
     /// Returns memory of the device for this many bytes of results, which stay there.
@@ -409,17 +410,4 @@ impl<G: Gpu> GpuSources<G> {
     pub fn bytes(&self) -> usize {
         self.store.bytes() + self.inbox.bytes()
     }
-}
-
-/// Returns the device's address of memory that was registered, if kernels reach it.
-fn registered<R: Mapped>(all: &[(Range<usize>, Option<R>)], memory: &[u8]) -> Option<R::Address> {
-    let first = memory.as_ptr().addr();
-    let (range, registration) = all.iter().find(|(range, _)| range.contains(&first))?;
-    registration.as_ref()?.device_address(first - range.start)
-}
-
-/// Returns where memory lies.
-fn addresses(memory: &[u8]) -> Range<usize> {
-    let first = memory.as_ptr().addr();
-    first..first + memory.len()
 }

@@ -87,7 +87,7 @@ impl<G: Gpu> GpuMethod<G> for Trees<G> {
         on.update(updates.sources, updates.everything)?;
         let Some(asked) = block.tree.filter(|_| !assignment.sinks.is_empty()) else { return Ok(()) };
         if !block.sinks_on_device {
-            on.register_used(block.sinks.memory(), size_of_val(block.sinks.all().numbers()));
+            on.lock_used(block.sinks.pages(), size_of_val(block.sinks.all().numbers()));
         }
         let sums = self.ready(on)?;
         let (_, chunks) = on.store.octets();
@@ -112,7 +112,7 @@ impl<G: Gpu> GpuMethod<G> for Trees<G> {
             return Ok(Some(self.assignment.sinks.len()));
         };
         let into = partial_sums.set(0);
-        on.lock(into);
+        on.lock_sums(into);
         sums.wait_more((&on.gpu, &on.queues[0]), &mut into.values, done).map(Some)
     }
 

@@ -5,9 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use kyoho::Setup;
+use kyoho_core::memory::{PageLock, Pages};
 use kyoho_core::records::RECORD_WORDS;
 use kyoho_core::{
     Assignment, Block, CHUNK, Error, Order, PartialSums, Partition, Precision, RecordLine, Records, Result, Sources,
@@ -184,8 +186,8 @@ impl Machine for Fakes {
                 fakes,
                 copy,
                 stamps: HashMap::new(),
-                memory: Vec::new(),
-                locked: HashSet::new(),
+                key: KEYS.fetch_add(1, Ordering::Relaxed),
+                locked: Arc::default(),
                 work: None,
                 left: 0,
                 handed_in: 0,
@@ -249,6 +251,36 @@ struct Work {
     records: [(usize, usize, usize); 2],
 }
 
+/// The keys of devices.
+static KEYS: AtomicU64 = AtomicU64::new(1 << 32);
+
+/// Memory that a device has page-locked, and whether a block is under way that uses it.
+#[derive(Default)]
+struct Locked {
+    ranges: Mutex<Vec<Range<usize>>>,
+    is_in_use: AtomicBool,
+}
+
+/// The lock of memory, which the engine may free when no block is under way.
+struct Lock {
+    of: Arc<Locked>,
+    first: usize,
+}
+
+impl PageLock for Lock {
+    fn has_ended(&self) -> bool {
+        false
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let is_in_use = self.of.is_in_use.load(Ordering::Relaxed);
+        assert!(!is_in_use || std::thread::panicking(), "memory of a block that is under way");
+        self.of.ranges.lock().unwrap().retain(|range| range.start != self.first);
+    }
+}
+
 /// A device with a copy of its own, made only of the data that it receives.
 struct Gpu {
     backend: Backend,
@@ -259,11 +291,10 @@ struct Gpu {
     copy: Sources,
     /// The stamps of the chunks as they were fetched.
     stamps: HashMap<usize, u64>,
-    /// The memory from which records may be read.
-    memory: Vec<Range<usize>>,
-    /// The first addresses of the memory of sinks and interaction lists, which a device may
-    /// page-lock until the engine is about to free it.
-    locked: HashSet<usize>,
+    /// The key by which memory knows this device.
+    key: u64,
+    /// The memory that it has page-locked.
+    locked: Arc<Locked>,
     work: Option<Work>,
     /// The number of sinks that have to be handed in.
     left: usize,
@@ -273,6 +304,7 @@ struct Gpu {
 impl Drop for Gpu {
     fn drop(&mut self) {
         self.read_records();
+        self.locked.is_in_use.store(false, Ordering::Relaxed);
         self.fakes.notes().open -= 1;
     }
 }
@@ -311,6 +343,7 @@ impl Gpu {
     /// Forgets all sources, as a device does after a failure.
     fn lose_all(&mut self) {
         (self.work, self.left, self.handed_in) = (None, 0, 0);
+        self.locked.is_in_use.store(false, Ordering::Relaxed);
         self.copy = Sources::new(self.copy.n_coefficients());
         // Predictions of the old copy must not be used for the new one.
         self.cpu = kyoho_devices::open(Backend::Cpu, 0, self.options.clone()).expect("it was opened before");
@@ -340,19 +373,34 @@ impl Gpu {
         let lines = records.lines();
         let first = lines.as_ptr().expose_provenance();
         let inside = |memory: &Range<usize>| memory.start <= first && first + size_of_val(lines) <= memory.end;
-        assert!(records.is_empty() || self.memory.iter().any(inside), "records outside of the registered memory");
+        assert!(
+            records.is_empty() || self.locked.ranges.lock().unwrap().iter().any(inside),
+            "records outside of page-locked memory"
+        );
         (first, lines.len(), records.words() / RECORD_WORDS)
     }
 
+    /// Page-locks memory, from which records may be read then.
+    fn lock_pages(&self, memory: &Pages) {
+        if memory.bytes() > 0 && !memory.is_locked_for(self.key) {
+            let first = memory.as_slice::<u8>().as_ptr().expose_provenance();
+            self.locked.ranges.lock().unwrap().push(first..first + memory.bytes());
+            memory.keep_lock(self.key, Box::new(Lock { of: self.locked.clone(), first }));
+        }
+    }
+
     /// Page-locks the memory of a block, as GPUs do where it is large.
-    fn lock(&mut self, block: &Block) {
-        let lists = block.lists.as_ref();
-        let of_sinks = lists.map_or(block.sinks.memory(), |lists| lists.sinks.memory());
-        let of_sources = lists.and_then(|lists| lists.sources.memory()).unwrap_or_default();
-        let memories = [of_sinks, of_sources].into_iter().filter(|memory| !memory.is_empty());
-        self.locked.extend(memories.map(|memory| memory.as_ptr().addr()));
+    fn lock_memory_of(&mut self, block: &Block) {
+        match &block.lists {
+            Some(lists) => {
+                self.lock_pages(&lists.sinks.pages);
+                lists.sources.pages().into_iter().for_each(|pages| self.lock_pages(pages));
+            }
+            None => self.lock_pages(block.sinks.pages()),
+        }
+        let count = self.locked.ranges.lock().unwrap().len();
         let mut notes = self.fakes.notes();
-        notes.locked = notes.locked.max(self.locked.len());
+        notes.locked = notes.locked.max(count);
     }
 
     /// Computes the block that was started.
@@ -387,18 +435,9 @@ impl Device for Gpu {
         true
     }
 
-    fn register(&mut self, memory: &[u8]) -> Result<()> {
+    fn lock(&mut self, memory: &Pages) -> Result<()> {
         self.fakes.notes().call(At::Register, self.backend, self.number)?;
-        let first = memory.as_ptr().expose_provenance();
-        self.memory.push(first..first + size_of_val(memory));
-        Ok(())
-    }
-
-    fn unregister(&mut self, memory: &[u8]) -> Result<()> {
-        assert!(self.work.is_none() && self.left == 0, "memory of a block that is under way");
-        let first = memory.as_ptr().expose_provenance();
-        self.memory.retain(|range| range.start != first);
-        self.locked.remove(&first);
+        self.lock_pages(memory);
         Ok(())
     }
 
@@ -412,7 +451,7 @@ impl Device for Gpu {
             notes.missed += updates.missed.len();
         }
         self.fetch(updates.sources, updates.everything).inspect_err(|_| self.lose_all())?;
-        self.lock(block);
+        self.lock_memory_of(block);
         let records = [self.look_at(updates.missed), self.look_at(updates.fresh)];
         let Block { skip_own_index, time, predicts, nj, units, neighbour_criterion, in_parts, .. } = *block;
         let (sinks, lists) = (block.sinks.clone(), block.lists.clone());
@@ -432,6 +471,7 @@ impl Device for Gpu {
             tree,
             lists,
         };
+        self.locked.is_in_use.store(true, Ordering::Relaxed);
         self.work = Some(Work { block, part: 0..0, assignment: assignment.clone(), records });
         let called = self.fakes.notes().call(At::Start, self.backend, self.number);
         called.inspect_err(|_| self.lose_all())
@@ -465,6 +505,7 @@ impl Device for Gpu {
         let more = self.left.min(self.fakes.piece);
         (self.left, self.handed_in) = (self.left - more, done + more);
         if self.left == 0 {
+            self.locked.is_in_use.store(false, Ordering::Relaxed);
             return Ok(std::mem::take(&mut self.handed_in));
         }
         Ok(self.handed_in)
