@@ -162,6 +162,9 @@ impl Drop for Pages {
             Box::leak(std::mem::take(&mut self.pages));
             std::mem::forget(std::mem::take(&mut self.locks));
         }
+        // Who registered the memory first unregisters it, after all others have waited for their work.
+        let locks = self.locks.get_mut().unwrap_or_else(PoisonError::into_inner);
+        while locks.pop().is_some() {}
     }
 }
 

@@ -263,6 +263,9 @@ unsafe impl HostMemory for FakeMemory {
     }
 }
 
+/// The name of registered memory.
+const REGISTRATION: &str = "registration";
+
 /// An object that was given out: a queue, a place in one, a kernel of this name, registered memory
 /// from this address on, or a caller.
 pub struct Thing {
@@ -271,7 +274,7 @@ pub struct Thing {
     name: String,
     address: Option<u64>,
     /// Memory that is page-locked as long as this is there.
-    locked: Option<u64>,
+    locked: Option<(u64, usize)>,
     is_caller: bool,
 }
 
@@ -294,8 +297,11 @@ impl Thing {
 impl Drop for Thing {
     fn drop(&mut self) {
         let mut script = self.script.get();
-        if let Some(first) = self.locked {
+        if self.name == REGISTRATION {
             script.end(self.device);
+        }
+        if let Some((first, bytes)) = self.locked {
+            script.gone("memory was unregistered", first, bytes);
             script.locked.retain(|locked| *locked != first);
         }
         if let Some(address) = self.address {
@@ -368,12 +374,12 @@ impl Gpu for Fake {
                 script.live.insert(address, memory.len());
             }
         }
-        let mut registration = Thing::new(self, "registration");
+        let mut registration = Thing::new(self, REGISTRATION);
         registration.address = self.maps_host.then_some(address);
         let mut script = self.script.get();
         if !script.locked.contains(&address) {
             script.locked.push(address);
-            registration.locked = Some(address);
+            registration.locked = Some((address, memory.len()));
         }
         drop(script);
         Ok(registration)

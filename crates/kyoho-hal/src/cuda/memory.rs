@@ -165,15 +165,12 @@ impl Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         // It may go with its memory, outside of calls of the device.
-        if self.is_owner
-            && let Ok(_caller) = self.context.enter()
-        {
-            // SAFETY: the context is current, and the memory was registered by this value. A failure
-            // means that it was lost before.
-            unsafe {
-                (self.context.driver.table.cuCtxSynchronize)();
-                (self.context.driver.table.cuMemHostUnregister)(self.pointer.0);
-            }
+        let Ok(_caller) = self.context.enter() else { return };
+        // SAFETY: the context is current. A failure means that it was lost before.
+        unsafe { (self.context.driver.table.cuCtxSynchronize)() };
+        if self.is_owner {
+            // SAFETY: it was registered by this value.
+            unsafe { (self.context.driver.table.cuMemHostUnregister)(self.pointer.0) };
         }
     }
 }
