@@ -57,3 +57,135 @@ pub trait GpuMethod<G: Gpu>: Send {
     /// Returns the bytes of host memory in use.
     fn bytes(&self) -> usize;
 }
+
+#[cfg(test)]
+mod tests {
+    use kyoho_core::{
+        Error, NeighbourCriterion, Order, Precision, Records, Sink, Sinks, Source, Sources, Units, padded,
+    };
+    use kyoho_hal::fake::{Fake, Shared};
+    use kyoho_laws::catalogue;
+
+    use super::super::sources::SourceKernels;
+    use super::*;
+    use crate::{CompanionDevices, DeviceOptions};
+
+    /// The smallest method: the first output of each sink is the number of sources that the GPU has.
+    #[derive(Default)]
+    struct Counts {
+        sinks: Range<usize>,
+        sources: usize,
+    }
+
+    impl GpuMethod<Fake> for Counts {
+        fn takes(&self, _block: &Block) -> bool {
+            true
+        }
+
+        fn begin(
+            &mut self,
+            on: &mut GpuSources<Fake>,
+            updates: &Updates,
+            block: &Block,
+            assignment: &Assignment,
+        ) -> Result<()> {
+            on.update(updates.sources, updates.everything)?;
+            on.lock_used(block.sinks.pages(), block.sinks.pages().bytes());
+            (self.sinks, self.sources) = (assignment.sinks.clone(), updates.sources.count());
+            Ok(())
+        }
+
+        fn sum_part(&mut self, _: &mut GpuSources<Fake>, _: &Block, _: Range<usize>) -> Result<()> {
+            Err(Error::Internal { what: "it takes no parts".into() })
+        }
+
+        fn wait_more(
+            &mut self,
+            on: &mut GpuSources<Fake>,
+            partial_sums: &mut PartialSums,
+            _done: usize,
+        ) -> Result<Option<usize>> {
+            let (sinks, n_outputs) = (std::mem::take(&mut self.sinks), on.options.interaction.n_outputs);
+            on.synchronize_all();
+            let values = &mut partial_sums.set(0).values;
+            sinks.clone().for_each(|sink| values[sink * n_outputs] = self.sources as f64);
+            Ok(Some(sinks.len()))
+        }
+
+        fn results(&mut self, _: &mut GpuSources<Fake>) -> Result<Vec<PieceResults<Address<Fake>>>> {
+            Ok(Vec::new())
+        }
+
+        fn is_busy(&self) -> bool {
+            !self.sinks.is_empty()
+        }
+
+        fn forget(&mut self) {
+            self.sinks = 0..0;
+        }
+
+        fn bytes(&self) -> usize {
+            0
+        }
+    }
+
+    /// Returns a block of sinks, so many that devices page-lock their memory.
+    fn block(ni: usize, interaction: &kyoho_core::Interaction) -> Block {
+        let sink = |index: usize| Sink {
+            index: index as i32,
+            softening2: 0.0,
+            radius2: 0.0,
+            step: 0.0,
+            derivatives: padded([[index as f64; 3]]),
+        };
+        Block {
+            sinks: Sinks::of(interaction, (0..ni).map(sink)).unwrap(),
+            skip_own_index: true,
+            time: 1.0,
+            low_time: 0.0,
+            low_sinks: Sinks::default(),
+            predicts: true,
+            nj: usize::MAX,
+            units: Units::CALLERS,
+            neighbour_criterion: NeighbourCriterion::ByMass,
+            lists: None,
+            in_parts: false,
+            sinks_on_device: false,
+            tree: None,
+        }
+    }
+
+    #[test]
+    fn a_method_needs_the_trait_and_the_sources_alone() {
+        let interaction = catalogue::interaction(Order::Fourth, Precision::Double).unwrap();
+        let script = Shared::default();
+        let options = DeviceOptions {
+            interaction: interaction.clone(),
+            threads: 1,
+            level: kyoho_core::Level::Portable,
+            shape: None,
+            companions: CompanionDevices::default(),
+        };
+        let gpu = Fake::new(&script, true);
+        let caller = gpu.enter().unwrap();
+        let kernels = super::super::code::load(&gpu, &interaction, &SourceKernels::<Fake>::NAMES).unwrap();
+        let mut on = GpuSources::new(gpu, options, SourceKernels::of(kernels.try_into().ok().unwrap())).unwrap();
+        let mut sources = Sources::new(interaction.n_coefficients);
+        (0..300).for_each(|address| sources.write(address, &Source::default()).unwrap());
+        let block = block(2000, &interaction);
+        let mut method: Box<dyn GpuMethod<Fake>> = Box::new(Counts::default());
+        let mut partial_sums = PartialSums::new(interaction.n_outputs, interaction.nearest);
+        partial_sums.reset(2000, 1).unwrap();
+        let updates = Updates { fresh: Records::NONE, ..Updates::of(&sources) };
+        method.begin(&mut on, &updates, &block, &Assignment::whole(2000)).unwrap();
+        assert!(method.is_busy() && on.store.octets().1 == 2);
+        assert_eq!(method.wait_more(&mut on, &mut partial_sums, 0).unwrap(), Some(2000));
+        assert!(!method.is_busy() && partial_sums.set(0).values[1999 * interaction.n_outputs] == 300.0);
+        // Memory and device may go in any order.
+        assert!(on.address_of(bytemuck::cast_slice(block.sinks.all().numbers())).is_some());
+        drop(block);
+        drop(on);
+        drop(caller);
+        assert!(script.get().is_clean());
+    }
+}
