@@ -535,7 +535,7 @@ pub unsafe extern "C" fn kyoho_pair_explain(
 ) -> ResultCode {
     call_on(pair, |kernel| {
         // SAFETY: the caller's promise.
-        unsafe { copy_text("the list of operations", &kernel.explain(), text, room, needed) }
+        unsafe { copy_text("the list of operations", &kernel.explain()?, text, room, needed) }
     })
 }
 
