@@ -1373,8 +1373,8 @@ kyoho_result kyoho_pair_result_on_device(struct kyoho_pair *pair,
 // Writes the compiled list of operations with its costs as a text with a zero at its end. `needed`,
 // which may be NULL, receives its length with the zero; `text` may be NULL if `room` is 0.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BUFFER_TOO_SMALL (the text
-// was cut).
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_OUT_OF_MEMORY,
+// KYOHO_BUFFER_TOO_SMALL (the text was cut).
 kyoho_result kyoho_pair_explain(struct kyoho_pair *pair, char *text, int64_t room, int64_t *needed);
 
 // Writes the text of the kernels that a backend gets, as `kyoho_pair_explain` writes the list: PTX

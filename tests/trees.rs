@@ -54,29 +54,8 @@ fn hernquist(count: usize) -> Bodies {
     Bodies::new(models::hernquist(count).positions)
 }
 
-/// A sphere with substructure that has collapsed: clumps within clumps around a dense middle.
-fn cold(count: usize) -> Bodies {
-    let mut random = Random(7);
-    let centers: Vec<([f64; 3], f64)> = (0..60)
-        .map(|_| {
-            let r = 0.05 * random.uniform().powf(-0.8);
-            (times(random.direction(), r.min(20.0)), 0.03 * r.min(20.0) * (0.2 + random.uniform()))
-        })
-        .collect();
-    let positions = (0..count)
-        .map(|k| {
-            if k % 3 == 0 {
-                let (center, size) = centers[(random.uniform() * 60.0) as usize % 60];
-                let r = size / (random.uniform().powf(-2.0 / 3.0) - 0.99).sqrt();
-                let x = times(random.direction(), r);
-                std::array::from_fn(|k| center[k] + x[k])
-            } else {
-                let q = (0.98 * random.uniform()).sqrt();
-                times(random.direction(), 0.05 * q / (1.0 - q))
-            }
-        })
-        .collect();
-    Bodies::new(positions)
+fn clumps(count: usize) -> Bodies {
+    Bodies::new(models::clumps(count).positions)
 }
 
 fn cosmological() -> Bodies {
@@ -235,8 +214,8 @@ fn every_kind_of_model_has_the_accuracy_that_was_asked_for() {
         ("Plummer", plummer(10_000), 1e-4),
         ("Hernquist", hernquist(10_000), 1e-4),
         ("uniform", uniform(10_000), 1e-4),
-        ("cold collapse", cold(10_000), 1e-4),
-        ("cold collapse, softened", cold(10_000), 0.011),
+        ("clumps", clumps(10_000), 1e-4),
+        ("clumps, softened", clumps(10_000), 0.011),
         ("cosmological sphere", cosmological(), 0.025),
     ];
     for (name, bodies, softening) in models {
@@ -374,7 +353,7 @@ fn without_sources_there_is_no_force_and_without_sinks_there_is_none_to_find() {
 
 #[test]
 fn forces_have_the_same_bits_on_any_number_of_threads() {
-    let (bodies, sinks) = (cold(30_000), plummer(5000));
+    let (bodies, sinks) = (clumps(30_000), plummer(5000));
     for precision in PRECISIONS {
         for sinks in [&bodies, &sinks] {
             let (once, _) = sum(precision, &bodies, sinks, &accurate(1e-2, 1e-6), 1).unwrap();
@@ -434,7 +413,7 @@ fn scan() {
         "uniform" => uniform(count),
         "hernquist" => hernquist(count),
         "cosmological" => cosmological(),
-        _ => cold(count),
+        _ => clumps(count),
     };
     let precision = Precision::from_name(&get("PRECISION", "single")).unwrap();
     let level = Level::from_name(&get("LEVEL", "avx2")).unwrap();

@@ -69,8 +69,8 @@ class System(Handle):
     crossover : int
         The number of pairs below which the CPU computes a block in the place of a GPU; -1: none.
     accuracy : float
-        The relative error of accelerations by a tree, 1e-6 to 1e-2, in order 2. Half of the sinks
-        have at most this.
+        The error of accelerations by a tree, relative to them or to half of the sum of the sizes of
+        all pulls, whichever is more, 1e-6 to 1e-2, in order 2. Half of the sinks have at most this.
     theta : float
         The opening angle of a tree, 0.1 to 1.5, in the place of ``accuracy``.
 

@@ -101,8 +101,8 @@ fn cusp(count: usize) -> Bodies {
     sphere(count, |mass| (least + (1.0 - least) * mass).powi(10))
 }
 
-/// Clumps within clumps around a dense middle.
-fn clumps(count: usize) -> Bodies {
+/// A sphere with substructure that has collapsed: clumps within clumps around a dense middle.
+pub fn clumps(count: usize) -> Bodies {
     let mut random = Random(7);
     let centers: Vec<([f64; 3], f64)> = (0..60)
         .map(|_| {

@@ -53,6 +53,57 @@ pub fn append(text: &mut String, more: &str, what: &'static str) -> Result<()> {
     Ok(())
 }
 
+/// A text that is written piece by piece. Where there is no memory for a piece, [`Text::take`] says
+/// so.
+#[derive(Debug)]
+pub struct Text {
+    text: String,
+    what: &'static str,
+    lost: Option<Error>,
+}
+
+impl Text {
+    /// Begins a text, of which an error says what it was for.
+    pub fn new(what: &'static str) -> Text {
+        Text { text: String::new(), what, lost: None }
+    }
+
+    /// Appends a piece.
+    pub fn push(&mut self, more: &str) {
+        if self.lost.is_none() {
+            self.lost = append(&mut self.text, more, self.what).err();
+        }
+    }
+
+    /// Appends another, and leaves that empty.
+    pub fn join(&mut self, other: &mut Text) {
+        match other.take() {
+            Ok(more) => self.push(&more),
+            Err(error) => self.lost = Some(error),
+        }
+    }
+
+    /// Returns what was written, and leaves an empty text.
+    pub fn take(&mut self) -> Result<String> {
+        let text = std::mem::take(&mut self.text);
+        self.lost.take().map_or(Ok(text), Err)
+    }
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        self.push(more);
+        Ok(())
+    }
+}
+
+/// Appends an entry to a map.
+pub fn insert<K: Eq + Hash, V>(map: &mut HashMap<K, V>, (key, value): (K, V), what: &'static str) -> Result<()> {
+    reserve_entry(map, what)?;
+    map.insert(key, value);
+    Ok(())
+}
+
 /// Makes room for one more entry of a map.
 pub fn reserve_entry<K: Eq + Hash, V>(map: &mut HashMap<K, V>, what: &'static str) -> Result<()> {
     map.try_reserve(1).map_err(|_| none::<(K, V)>(map.len() + 1, what))

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use kyoho_core::error::shown;
+use kyoho_core::memory::Text;
 
 use super::costs::{Costs, on_limbs};
 use super::limbs::LimbProgram;
@@ -13,14 +14,14 @@ use super::types::{Scalar, Type};
 
 /// Returns the list of a program with its hoisted parts, and the costs of each stage, also on limbs
 /// unless these are too many.
-pub fn explain(program: &PairProgram, limbs: Option<&LimbProgram>) -> String {
-    let mut text = String::new();
-    // Writing to a string never fails.
+pub fn explain(program: &PairProgram, limbs: Option<&LimbProgram>) -> Text {
+    let mut text = Text::new("the list of operations of a pair interaction");
+    // Writing to a text never fails.
     let _ = write(program, limbs, &mut text);
     text
 }
 
-fn write(program: &PairProgram, limbs: Option<&LimbProgram>, text: &mut String) -> std::fmt::Result {
+fn write(program: &PairProgram, limbs: Option<&LimbProgram>, text: &mut Text) -> std::fmt::Result {
     writeln!(text, "pair {}", program.name)?;
     let titles = [
         (Stage::Run, "once a run"),
@@ -30,17 +31,14 @@ fn write(program: &PairProgram, limbs: Option<&LimbProgram>, text: &mut String) 
     ];
     for (stage, title) in titles {
         let nodes = program.nodes.iter().enumerate().filter(|(_, node)| node.stage == stage);
-        let lines: Vec<String> = nodes
-            .filter(|(_, node)| !matches!(node.op, Op::Constant(_) | Op::Input(_)))
-            .map(|(id, node)| {
-                format!("  %{id} = {} : {}", operation(program, node.op, node.scalar), node.scalar.name())
-            })
-            .collect();
-        if lines.is_empty() && stage != Stage::Pair {
+        let mut nodes = nodes.filter(|(_, node)| !matches!(node.op, Op::Constant(_) | Op::Input(_))).peekable();
+        if nodes.peek().is_none() && stage != Stage::Pair {
             continue;
         }
         writeln!(text, "\n{title}:")?;
-        lines.iter().try_for_each(|line| writeln!(text, "{line}"))?;
+        for (id, node) in nodes {
+            writeln!(text, "  %{id} = {} : {}", operation(program, node.op, node.scalar), node.scalar.name())?;
+        }
         if stage == Stage::Pair {
             (0..program.outputs.len()).try_for_each(|number| writeln!(text, "  {}", output(program, number)))?;
         }

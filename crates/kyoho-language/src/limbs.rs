@@ -5,10 +5,11 @@
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use kyoho_core::{Error, Result};
+use kyoho_core::{Error, Result, memory};
 use kyoho_laws::double_double::{Double, Limb, two_sum};
 
 use super::PairProgram;
+use super::fault::WHAT;
 use super::list::{Builder, Comparison, Function, Id, Input, LimbInput, Node, Op, Output, Two};
 use super::lower::extreme;
 use super::number::Number;
@@ -498,6 +499,10 @@ struct Sums<'a> {
     updates: [Vec<Update>; 3],
 }
 
+/// The most variables of a slice or of a chunk that an output has, and updates in a list: two limbs of
+/// a key and of a value, and an address.
+const MOST_VARIABLES: usize = 5;
+
 /// The place of the first variable of a chunk until those of slices are counted.
 const CHUNK_VARIABLES: usize = 1 << 20;
 
@@ -718,8 +723,15 @@ impl LimbProgram {
     pub fn new(program: &PairProgram) -> Result<LimbProgram> {
         let list = || Builder::new(false).map(RefCell::new);
         let [pair, chunk, join] = [list()?, list()?, list()?];
-        let mut lowering =
-            Lowering { program, list: &pair, limbs: Vec::new(), columns: Default::default(), values: Vec::new() };
+        // There is room for the most that each of these can have.
+        let inputs = 2 * program.nodes.iter().filter(|node| matches!(node.op, Op::Input(_))).count();
+        let mut lowering = Lowering {
+            program,
+            list: &pair,
+            limbs: memory::room(program.nodes.len(), WHAT)?,
+            columns: [memory::room(inputs, WHAT)?, memory::room(inputs, WHAT)?],
+            values: memory::room(inputs, WHAT)?,
+        };
         for node in &program.nodes {
             let limbs = lowering.node(node);
             lowering.limbs.push(limbs);
@@ -731,20 +743,21 @@ impl LimbProgram {
                 });
             }
         }
+        let most = MOST_VARIABLES * program.outputs.len();
         let mut sums = Sums {
             lowering,
             chunk: &chunk,
             join: &join,
-            of_slice: Vec::new(),
-            of_chunk: Vec::new(),
-            updates: Default::default(),
+            of_slice: memory::room(2 * most, WHAT)?,
+            of_chunk: memory::room(most, WHAT)?,
+            updates: [memory::room(most, WHAT)?, memory::room(most, WHAT)?, memory::room(most, WHAT)?],
         };
-        let endings = program.outputs.iter().map(|output| sums.output(*output)).collect();
-        let Sums { lowering: Lowering { columns, values, .. }, of_slice, of_chunk, updates, .. } = sums;
+        let endings = memory::collected(program.outputs.iter().map(|output| sums.output(*output)), WHAT)?;
+        let Sums { lowering: Lowering { columns, values, .. }, mut of_slice, of_chunk, mut updates, .. } = sums;
         let kept = of_slice.len();
         let place = |number: usize| if number >= CHUNK_VARIABLES { number - CHUNK_VARIABLES + kept } else { number };
-        let statements = |list: RefCell<Builder>, number: usize| -> Result<Statements> {
-            let mut updates = updates[number].clone();
+        let mut statements = |list: RefCell<Builder>, number: usize| -> Result<Statements> {
+            let mut updates = std::mem::take(&mut updates[number]);
             let roots =
                 updates.iter_mut().flat_map(|update| std::iter::once(&mut update.value).chain(&mut update.condition));
             let mut nodes = list.into_inner().finish(roots)?;
@@ -757,7 +770,8 @@ impl LimbProgram {
             Ok(Statements { nodes, updates })
         };
         let (pair, chunk, join) = (statements(pair, 0)?, statements(chunk, 1)?, statements(join, 2)?);
-        let variables = [of_slice, of_chunk].concat();
-        Ok(LimbProgram { columns, values, variables, of_slice: kept, pair, chunk, join, endings })
+        // There is room for these, too.
+        of_slice.extend(of_chunk);
+        Ok(LimbProgram { columns, values, variables: of_slice, of_slice: kept, pair, chunk, join, endings })
     }
 }

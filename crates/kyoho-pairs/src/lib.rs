@@ -226,10 +226,15 @@ impl PairKernel {
     }
 
     /// Returns the list in words, with what it costs and the speed that a GPU allows.
-    pub fn explain(&self) -> String {
-        let limbs = LimbProgram::new(&self.pairs);
+    pub fn explain(&self) -> Result<String> {
+        let limbs = match LimbProgram::new(&self.pairs) {
+            Err(error @ Error::OutOfMemory { .. }) => return Err(error),
+            limbs => limbs,
+        };
         let predicted = limbs.as_ref().map_or_else(Error::to_string, |limbs| gpu::Bound::of(limbs).to_string());
-        format!("{}\npredicted: {predicted}\n", explain(&self.pairs, limbs.as_ref().ok()))
+        let mut text = explain(&self.pairs, limbs.as_ref().ok());
+        text.push(&format!("\npredicted: {predicted}\n"));
+        text.take()
     }
 
     /// Returns the bytes of the numbers that are kept.

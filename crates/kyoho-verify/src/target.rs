@@ -30,6 +30,11 @@ impl Target {
         Target { setup: Setup { threads, devices: devices.to_vec(), ..self.setup.clone() } }
     }
 
+    /// Whether one thread and one device compute.
+    pub fn is_of_one(&self) -> bool {
+        self.setup.threads == 1 && self.setup.devices.len() == 1
+    }
+
     /// Returns the bodies themselves as sinks. If neighbours are left out of forces, each has some
     /// in a Plummer model.
     pub fn sinks_of(&self, sources: &[Source], softening2: f64) -> Vec<Sink> {

@@ -68,6 +68,8 @@ enum End {
     Wait,
     Abandon,
     Forget,
+    /// The system is closed, and another one goes on.
+    Close,
 }
 
 #[derive(Debug, Clone)]
@@ -199,7 +201,8 @@ fn begun() -> impl Strategy<Value = Begun> {
 }
 
 fn call() -> impl Strategy<Value = Call> {
-    let end = prop_oneof![8 => Just(End::Wait), 1 => Just(End::Abandon), 1 => Just(End::Forget)];
+    let others = [End::Abandon, End::Forget, End::Close].map(Just);
+    let end = prop_oneof![8 => Just(End::Wait), 3 => prop::strategy::Union::new(others)];
     prop_oneof![
         6 => change().prop_map(Call::Change),
         8 => (begun(), prop::collection::vec(change(), 0..3), end)
@@ -214,19 +217,22 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
+/// The most sinks of a block in two doubles.
+const MOST_IN_LIMBS: usize = 40;
+
 /// The most devices.
 const DEVICES: usize = 3;
 
 /// Draws any order, precision and scope on a backend, at the best instruction set.
 fn target(backend: Backend, with_limbs: bool) -> impl Strategy<Value = Target> {
     let selection = Selection { backend: Some(backend), ..Selection::default() };
-    let is_wanted = |setup: &Setup| {
-        setup.threads == 1
-            && setup.devices.len() == 1
+    let is_wanted = |target: &Target| {
+        let setup = &target.setup;
+        target.is_of_one()
             && (backend != Backend::Cpu || setup.level == Level::best())
             && (with_limbs || setup.precision != Precision::Quad)
     };
-    let all: Vec<Target> = targets(&selection).into_iter().filter(|target| is_wanted(&target.setup)).collect();
+    let all: Vec<Target> = targets(&selection).into_iter().filter(is_wanted).collect();
     let partition = prop::option::weighted(0.5, prop::sample::select(Partition::among(DEVICES).collect::<Vec<_>>()));
     (prop::sample::select(all), 1..3usize, 1..=DEVICES, partition).prop_map(|(target, threads, devices, partition)| {
         let target = target.with(threads, &vec![0; devices]);
@@ -287,7 +293,9 @@ fn begin(system: &mut System, begun: &Begun, end: usize) -> Result<()> {
     let in_limbs = system.interaction().has_low_limbs();
     match begun {
         Begun::Block { nj, skip_own_index, ni, seed } => {
-            let sinks = sinks(*seed, *ni, system.tree().is_some());
+            // Pairs in two doubles take a hundred times as long as others, and come in no parts.
+            let ni = if in_limbs { (*ni).min(MOST_IN_LIMBS) } else { *ni };
+            let sinks = sinks(*seed, ni, system.tree().is_some());
             if in_limbs && seed % 2 == 0 {
                 return system.start_quad(*nj, *skip_own_index, sinks.iter().map(quad_sink));
             }
@@ -343,8 +351,12 @@ impl<'a> Play<'a> {
     /// Makes a system on one device that is given all sources at once.
     fn fresh(&self) -> Result<System> {
         let devices = self.setup.devices[..1].to_vec();
-        let mut system =
-            System::on((self.machine)(), &Setup { devices, threads: 1, partition: None, ..self.setup.clone() })?;
+        self.made(&Setup { devices, threads: 1, partition: None, ..self.setup.clone() })
+    }
+
+    /// Makes a system that is given all sources at once.
+    fn made(&self, setup: &Setup) -> Result<System> {
+        let mut system = System::on((self.machine)(), setup)?;
         let is_packed = self.written.keys().copied().eq(0..self.written.len());
         let all: Vec<Source> = self
             .written
@@ -450,6 +462,7 @@ impl<'a> Play<'a> {
         match end {
             End::Abandon => self.system.abandon(),
             End::Forget => self.system.forget_block(),
+            End::Close => self.system = self.made(&self.setup)?,
             End::Wait => {
                 let found = started.and_then(|()| self.system.wait().map(bits));
                 if found.is_ok() && matches!(begun, Begun::Block { .. } | Begun::All { .. }) {

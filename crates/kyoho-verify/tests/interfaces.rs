@@ -8,13 +8,14 @@
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
+#[path = "interfaces/native.rs"]
+mod native;
 
 use std::ffi::c_int;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::ptr;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -25,14 +26,9 @@ use kyoho::abi::g5::functions::*;
 use kyoho::abi::g6::functions::*;
 use kyoho::abi::hermite6::sapporo6::*;
 use kyoho::abi::hermite6::yebisu::*;
-use kyoho::abi::native::block::*;
-use kyoho::abi::native::integrators::*;
-use kyoho::abi::native::sources::*;
-use kyoho::abi::native::structures::*;
-use kyoho::abi::native::system::*;
 use kyoho::abi::nbody6::gpu2::*;
-use kyoho_core::ResultCode;
 use kyoho_verify::models::Random;
+use native::{native, pairs};
 
 /// The number of addresses.
 const ADDRESSES: usize = 600;
@@ -111,8 +107,8 @@ impl Bodies {
 type Calls = fn(&mut Random, usize) -> Vec<u64>;
 
 /// The interfaces. Each has calls of its own, which leave the others alone.
-const INTERFACES: [(&str, Calls); 5] =
-    [("g6", g6), ("g5", g5), ("order6", order6), ("nbody6", nbody6), ("native", native)];
+const INTERFACES: [(&str, Calls); 6] =
+    [("g6", g6), ("g5", g5), ("order6", order6), ("nbody6", nbody6), ("native", native), ("pairs", pairs)];
 
 fn ok(code: c_int) {
     assert_eq!(code, 0, "a call that is right succeeds");
@@ -131,6 +127,9 @@ fn g6(random: &mut Random, round: usize) -> Vec<u64> {
     // SAFETY: the arrays have the rows that the calls read and write.
     unsafe {
         if round == 0 || random.below(60) == 0 {
+            if round > 0 && random.below(2) == 0 {
+                begin_block_of_g6(random);
+            }
             ok(g6_close(0));
             ok(g6_open(0));
             write_g6(random, 0, addresses());
@@ -166,6 +165,16 @@ unsafe fn write_g6(random: &mut Random, first: usize, count: usize) {
             g6_set_j_particle(0, address, bodies.index[number], 0.0, 0.1, bodies.mass[number], j, j, a, v, x)
         });
     }
+}
+
+/// Begins a block for which nobody waits.
+unsafe fn begin_block_of_g6(random: &mut Random) {
+    let ni = 1 + random.below(SINKS);
+    let Bodies { mut index, mut x, mut v, mut zeros, mut radius2, mut potential, .. } = Bodies::new(random, ni);
+    let (i, x, v, old) = (index.as_mut_ptr(), x.as_mut_ptr(), v.as_mut_ptr(), zeros.as_mut_ptr());
+    let (nj, h2, pot) = (addresses() as c_int, radius2.as_mut_ptr(), potential.as_mut_ptr());
+    // SAFETY: the arrays have a row for each sink, and are copied.
+    ok(unsafe { g6calc_firsthalf(0, nj, ni as c_int, i, x, v, old, old, pot, 0.01, h2) });
 }
 
 unsafe fn block_of_g6(random: &mut Random) -> Vec<u64> {
@@ -214,6 +223,13 @@ fn g5(random: &mut Random, round: usize) -> Vec<u64> {
     // SAFETY: the arrays have the rows that the calls read and write.
     unsafe {
         if round == 0 || random.below(60) == 0 {
+            if round > 0 && random.below(2) == 0 {
+                // Nobody waits for these forces.
+                let ni = 1 + random.below(SINKS);
+                let mut bodies = Bodies::new(random, ni);
+                ok(g5_set_xiMC(1, ni as c_int, bodies.x.as_mut_ptr()));
+                ok(g5_runMC(1));
+            }
             ok(g5_close());
             ok(g5_open());
             g5_set_eps2_to_all(0.01);
@@ -368,100 +384,6 @@ fn nbody6(random: &mut Random, round: usize) -> Vec<u64> {
         ));
         sinks.take(ni as usize).into_iter().chain(lists.into_iter().map(|item| item as u64)).collect()
     }
-}
-
-fn options(order: i32) -> kyoho_options {
-    kyoho_options { order, precision: if order == 2 { 3 } else { 2 }, threads: 2, ..empty() }
-}
-
-fn native(random: &mut Random, _: usize) -> Vec<u64> {
-    if random.below(8) == 0 {
-        return integrator(random);
-    }
-    let mut system = ptr::null_mut();
-    let mut all = Vec::new();
-    let options = options([2, 4][random.below(2)]);
-    // SAFETY: the pointers are to structures, whose arrays have as many rows as they say.
-    unsafe {
-        assert_eq!(kyoho_system_create(&raw const options, &raw mut system), ResultCode::Ok);
-        for _ in 0..1 + random.below(5) {
-            let count = 1 + random.below(ADDRESSES);
-            let sources = Bodies::new(random, count);
-            let mut given: kyoho_sources = empty();
-            given.count = sources.index.len() as i32;
-            (given.masses.data, given.positions.data) = (sources.mass.as_ptr(), sources.x.as_ptr().cast());
-            if options.order == 4 {
-                given.velocities.data = sources.v.as_ptr().cast();
-            }
-            let ni = 1 + random.below(SINKS);
-            let mut bodies = Bodies::new(random, ni);
-            let (mut sinks, mut forces): (kyoho_sinks, kyoho_forces) = (empty(), empty());
-            sinks.count = ni as i32;
-            (sinks.indices.data, sinks.positions.data) = (bodies.index.as_ptr(), bodies.x.as_ptr().cast());
-            if options.order == 4 {
-                (sinks.velocities.data, sinks.radii2.data) = (bodies.v.as_ptr().cast(), bodies.radius2.as_ptr());
-                forces.jerks.data = bodies.jerk.as_mut_ptr().cast();
-            }
-            forces.potentials.data = bodies.potential.as_mut_ptr();
-            forces.accelerations.data = bodies.acceleration.as_mut_ptr().cast();
-            let begun = kyoho_system_start(system, ADDRESSES as i32, &raw const sinks);
-            assert_eq!(begun, ResultCode::Ok);
-            assert_eq!(kyoho_system_set_sources(system, &raw const given), ResultCode::Ok);
-            if random.below(8) > 0 {
-                assert_eq!(kyoho_system_wait(system, &raw const forces), ResultCode::Ok);
-                all.extend(bodies.take(ni));
-            } else {
-                // It is freed under way.
-                break;
-            }
-        }
-    }
-    assert_eq!(kyoho_system_free(system), ResultCode::Ok);
-    all
-}
-
-/// Lets bodies come, evolve and go. Those that stay evolve as they do where no others ever were.
-fn integrator(random: &mut Random) -> Vec<u64> {
-    let count = 3 + random.below(20);
-    let bodies = Bodies::new(random, count);
-    let identifiers: Vec<i32> = (0..count as i32).collect();
-    let (options, chosen) = (options(4), kyoho_integrator_options { softening: 0.1, ..empty() });
-    let mut given: kyoho_bodies = empty();
-    (given.identifiers.data, given.masses.data) = (identifiers.as_ptr(), bodies.mass.as_ptr());
-    (given.positions.data, given.velocities.data) = (bodies.x.as_ptr().cast(), bodies.v.as_ptr().cast());
-    let far = [1e30; 3];
-    let (stranger, mass) = (999, 1e30);
-    let mut other: kyoho_bodies = empty();
-    other.count = 1;
-    (other.identifiers.data, other.masses.data) = (&raw const stranger, &raw const mass);
-    other.positions.data = far.as_ptr();
-    let evolve = |has_stranger: bool| {
-        let mut integrator = ptr::null_mut();
-        let mut given = given;
-        given.count = count as i32;
-        let (mut kinetic, mut potential) = (0.0, 0.0);
-        // SAFETY: the pointers are to structures, whose arrays have as many rows as they say.
-        unsafe {
-            let made = kyoho_integrator_create(&raw const options, &raw const chosen, &raw mut integrator);
-            assert_eq!(made, ResultCode::Ok);
-            assert_eq!(kyoho_integrator_add_bodies(integrator, &raw const given), ResultCode::Ok);
-            if has_stranger {
-                assert_eq!(kyoho_integrator_add_bodies(integrator, &raw const other), ResultCode::Ok);
-                let _ = kyoho_integrator_energies(integrator, &raw mut kinetic, &raw mut potential);
-                assert_eq!(kyoho_integrator_remove_bodies(integrator, 1, &raw const stranger), ResultCode::Ok);
-            }
-            let mut evolution: kyoho_evolution = empty();
-            let ended = kyoho_integrator_evolve(integrator, 0.0625, ptr::null(), &raw mut evolution);
-            assert_eq!(ended, ResultCode::Ok);
-            let found = kyoho_integrator_energies(integrator, &raw mut kinetic, &raw mut potential);
-            assert_eq!(found, ResultCode::Ok);
-        }
-        assert_eq!(kyoho_integrator_free(integrator), ResultCode::Ok);
-        vec![kinetic.to_bits(), potential.to_bits()]
-    };
-    let alone = evolve(false);
-    assert_eq!(evolve(true), alone, "a body that was removed acts no more");
-    alone
 }
 
 /// Makes the calls of an interface, and returns a line for each.

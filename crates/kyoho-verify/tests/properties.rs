@@ -229,10 +229,8 @@ fn target() -> impl Strategy<Value = Target> {
     let is_quick = |Target { setup }: &Target| {
         setup.precision != Precision::Quad || setup.backend == Backend::Cpu && setup.level == Level::best()
     };
-    let plain: Vec<Target> = targets(&Selection::default())
-        .into_iter()
-        .filter(|target| target.setup.threads == 1 && target.setup.devices.len() == 1 && is_quick(target))
-        .collect();
+    let plain: Vec<Target> =
+        targets(&Selection::default()).into_iter().filter(|target| target.is_of_one() && is_quick(target)).collect();
     (prop::sample::select(plain), 1..4usize, 1..=DEVICES)
         .prop_map(|(target, threads, devices)| target.with(threads, &vec![0; devices]))
 }

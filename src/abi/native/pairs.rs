@@ -524,8 +524,8 @@ pub unsafe extern "C" fn kyoho_pair_result_on_device(
 /// Writes the compiled list of operations with its costs as a text with a zero at its end. `needed`,
 /// which may be NULL, receives its length with the zero; `text` may be NULL if `room` is 0.
 ///
-/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BUFFER_TOO_SMALL (the text
-/// was cut).
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_OUT_OF_MEMORY,
+/// KYOHO_BUFFER_TOO_SMALL (the text was cut).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_pair_explain(
     pair: *mut kyoho_pair,
@@ -535,7 +535,7 @@ pub unsafe extern "C" fn kyoho_pair_explain(
 ) -> ResultCode {
     call_on(pair, |kernel| {
         // SAFETY: the caller's promise.
-        unsafe { copy_text("the list of operations", &kernel.explain(), text, room, needed) }
+        unsafe { copy_text("the list of operations", &kernel.explain()?, text, room, needed) }
     })
 }
 

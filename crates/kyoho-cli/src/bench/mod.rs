@@ -70,8 +70,8 @@ pub struct Arguments {
     /// table and two pictures: the time against the number of bodies and against the error
     #[arg(long, groups = ["drawn", "placed"], conflicts_with_all = ["ni", "regular"])]
     tree: bool,
-    /// The accuracies of --tree: relative errors of accelerations, 1e-6 to 1e-2 [default:
-    /// 1e-2,1e-3,1e-4]
+    /// The accuracies of --tree: errors of accelerations, relative to them or to half of the sum of
+    /// the sizes of all pulls, whichever is more, 1e-6 to 1e-2 [default: 1e-2,1e-3,1e-4]
     #[arg(long, value_name = "ERROR", requires = "tree", value_delimiter = ',', value_parser = number)]
     accuracy: Vec<f64>,
     /// The opening angles of --tree in the place of accuracies, 0.1 to 1.5 [with --walk stackless:

@@ -93,7 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             let kernel = text.compile(&PairMachine::cpu(1, kyoho::Level::Portable))?;
             match source.as_deref().and_then(Backend::from_name) {
                 Some(backend) => out!("{}", kernel.source(backend)?.trim_end()),
-                None => out!("{}", kernel.explain().trim_end()),
+                None => out!("{}", kernel.explain()?.trim_end()),
             }
         }
         Action::Run(run) => run.run(),

@@ -67,9 +67,10 @@ pub struct Arguments {
     /// The shared step of the leapfrog; the interval must be a whole number of them
     #[arg(long, value_name = "TIME", value_parser = number)]
     pub dt: Option<f64>,
-    /// Sum the forces of --order 2 by a tree with this relative error of accelerations, 1e-6 to
-    /// 1e-2: half of the bodies have at most this, 99 of 100 at most five times as much. Few bodies
-    /// are summed directly all the same, and so is everything with 0 [default: 0]
+    /// Sum the forces of --order 2 by a tree with this error of accelerations, 1e-6 to 1e-2,
+    /// relative to them or to half of the sum of the sizes of all pulls, whichever is more: half of
+    /// the bodies have at most this, 99 of 100 at most five times as much. Few bodies are summed
+    /// directly all the same, and so is everything with 0 [default: 0]
     #[arg(long, value_name = "ERROR", value_parser = number)]
     pub accuracy: Option<f64>,
     /// The opening angle of a tree, 0.1 to 1.5, in the place of --accuracy

@@ -293,7 +293,7 @@ impl Integrator for Hermite {
 
 #[cfg(test)]
 mod tests {
-    use crate::body::{length, vector};
+    use crate::body::{Vector, length, vector};
     use crate::plan::{StepCriterion, usual_eta};
     use crate::tests::random;
     use kyoho_core::{Order, Precision};
@@ -519,6 +519,31 @@ mod tests {
                 assert!((jump.energy / change - 1.0).abs() < 0.1, "{order:?}: {jump:?} of {change:e}");
                 assert!(jump.distance < 1e-5 && jump.step < 1e-5, "{jump:?}");
                 assert!((jump.time - 0.5 * interval).abs() < 0.1, "{jump:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn work_of_a_third_body_on_a_pair_is_no_error() {
+        let body = |mass: f64, position: Vector, velocity: Vector| Body { mass, position, velocity, ..Body::default() };
+        for order in ORDERS {
+            for speed in [12.0, 16.0, 20.0] {
+                // It passes while the two fall towards each other.
+                let bodies = vec![
+                    body(0.5, [0.5, 0.0, 0.0], [0.0, 0.05, 0.0]),
+                    body(0.5, [-0.5, 0.0, 0.0], [0.0, -0.05, 0.0]),
+                    body(2.0, [1.5, -12.0, 0.0], [0.0, speed, 0.0]),
+                ];
+                let mut hermite = integrator(plan(order, usual_eta(order, false), 2.0), bodies, 1);
+                let pair = |bodies: &[Body]| {
+                    let between = |of: fn(&Body) -> Vector| length(&vector(|k| of(&bodies[0])[k] - of(&bodies[1])[k]));
+                    0.5 * between(|body| body.velocity).powi(2) - 1.0 / between(|body| body.position)
+                };
+                let before = pair(hermite.bodies());
+                hermite.advance(&mut |_, _| true).unwrap();
+                let change = pair(hermite.bodies()) / before - 1.0;
+                assert!(change.abs() > 0.02, "{order:?} {speed}: the third body works on the pair: {change}");
+                assert_eq!(hermite.counts().energy_jumps, 0, "{order:?} {speed}: {:?}", hermite.energy_jump());
             }
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! The two bodies that are nearest to each other in a small block are watched while hardly anything
 //! else moves them. Their energy hardly changes then, and the least that it could be at their closest
-//! is much larger than what they have. So what it has changed by when they are apart again is an error
-//! of the integration.
+//! is much larger than what they have. So what it has changed by when they are apart again, but for
+//! the work of others on the way, is an error of the integration.
 
 use crate::EnergyJump;
 use crate::body::{Body, Vector, length, vector};
@@ -30,6 +30,10 @@ const APART: f64 = 64.0;
 /// Two bodies that were not seen together for this many of their steps have been apart.
 const UNSEEN: f64 = 4.0;
 
+/// Others work on the pair beyond this part of its distance at the start. Nearer, their part in the
+/// accelerations is less than the errors of these, and they have no way to work on.
+const NEAR: f64 = 0.125;
+
 /// The largest part of the pair's relative acceleration that others may have.
 const OF_OTHERS: f64 = 0.01;
 
@@ -43,6 +47,9 @@ struct Passage {
     bodies: [usize; 2],
     energy: f64,
     scale: f64,
+    /// The work of others since the start, and their power when the bodies were seen last.
+    work: f64,
+    power: f64,
     started_at: f64,
     distance: f64,
     time: f64,
@@ -59,6 +66,8 @@ struct Pair {
     distance: f64,
     energy: f64,
     scale: f64,
+    /// The power of others.
+    power: f64,
     step: f64,
     is_alone: bool,
 }
@@ -72,6 +81,7 @@ impl Pair {
         let distance = length(&apart);
         let softened = (distance * distance + plan.softening * plan.softening).sqrt();
         let own = vector(|k| -mass * apart[k] / (softened * softened * softened));
+        let of_others = vector(|k| acceleration[k] - own[k]);
         let (kinetic, potential) = (0.5 * length(&speed).powi(2), -mass / softened);
         Pair {
             bodies: [*one, *other],
@@ -79,8 +89,9 @@ impl Pair {
             distance,
             energy: kinetic + potential,
             scale: kinetic - potential,
+            power: (0..3).map(|k| of_others[k] * speed[k]).sum(),
             step: first.step.min(second.step),
-            is_alone: length(&vector(|k| acceleration[k] - own[k])) < OF_OTHERS * length(&own),
+            is_alone: length(&of_others) < OF_OTHERS * length(&own),
         }
     }
 }
@@ -114,6 +125,8 @@ impl Passages {
             bodies: pair.bodies,
             energy: pair.energy,
             scale: pair.scale,
+            work: 0.0,
+            power: pair.power,
             started_at: pair.distance,
             distance: pair.distance,
             time,
@@ -138,7 +151,10 @@ impl Passages {
         }
         passage.step = passage.step.min(pair.step);
         passage.limited_steps += limited_steps;
-        passage.seen = new.seen;
+        if pair.distance > NEAR * passage.started_at {
+            passage.work += 0.5 * (passage.power + pair.power) * (time - passage.seen.0);
+        }
+        (passage.power, passage.seen) = (pair.power, new.seen);
         let has_come_back = passage.distance < 0.5 * passage.started_at && pair.distance >= passage.started_at;
         if !has_come_back && pair.distance < APART * passage.distance {
             return None;
@@ -149,8 +165,8 @@ impl Passages {
             return None;
         }
         let told = if pair.is_alone { TOLD } else { 1.0 };
-        let Passage { energy, scale, distance, time, step, limited_steps, .. } = *passage;
-        let change = pair.energy - energy;
+        let Passage { energy, scale, work, distance, time, step, limited_steps, .. } = *passage;
+        let change = pair.energy - energy - work;
         let next = pair.is_alone.then_some(Passage { limited_steps: 0, ..new });
         place.into_iter().for_each(|place| self.open[place] = next);
         (limited_steps > 0 || change.abs() > told * scale).then_some(EnergyJump {

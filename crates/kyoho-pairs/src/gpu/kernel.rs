@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use kyoho_core::memory::{self, collected};
 use kyoho_core::{CHUNK, Error, Result, SLICE_GROUPS, SLICES};
 use kyoho_language::PairProgram;
 use kyoho_language::limbs::{Component, LimbProgram, Statements, Variable};
@@ -15,7 +16,7 @@ use kyoho_language::list::{Comparison, Id, Input, LimbInput, Node, Op, Stage, Tw
 use kyoho_language::syntax::Side;
 use kyoho_language::types::Scalar;
 
-use super::writer::{Header, Name, Operation, Place, Row, Writer};
+use super::writer::{Header, Name, Operation, Place, Row, TEXT, Writer};
 
 /// The threads of a block.
 pub const THREADS: usize = 128;
@@ -116,30 +117,33 @@ pub struct Layout {
     times: usize,
 }
 
+/// What there is no memory for if a layout cannot be made.
+const LAYOUT: &str = "the layout of a pair interaction on a GPU";
+
 /// Returns places for numbers, the larger ones first, and the bytes of them.
-fn placed(ids: Vec<(Id, Scalar)>) -> (Vec<Cell>, usize) {
+fn placed(ids: Vec<(Id, Scalar)>) -> Result<(Vec<Cell>, usize)> {
     let mut byte = 0;
     let mut cells = Vec::new();
     for size in [8, 4] {
         // A number of 4 bytes is never in 16 bytes with one of 8, so that they can be read together.
         byte = usize::next_multiple_of(byte, 16);
         for (id, scalar) in ids.iter().copied().filter(|(_, scalar)| scalar.size() == size) {
-            cells.push(Cell { id, scalar, byte });
+            memory::push(&mut cells, Cell { id, scalar, byte }, LAYOUT)?;
             byte += size;
         }
     }
-    (cells, byte)
+    Ok((cells, byte))
 }
 
 /// Returns the place of each number among those of its size, and how many have 8 and 4 bytes.
-fn by_size(scalars: impl Iterator<Item = Scalar>) -> (Vec<usize>, [usize; 2]) {
+fn by_size(scalars: impl Iterator<Item = Scalar>) -> Result<(Vec<usize>, [usize; 2])> {
     let mut counts = [0; 2];
     let places = scalars.map(|scalar| {
         let count = &mut counts[usize::from(scalar.size() == 4)];
         *count += 1;
         *count - 1
     });
-    (places.collect(), counts)
+    Ok((collected(places, LAYOUT)?, counts))
 }
 
 impl Layout {
@@ -149,14 +153,14 @@ impl Layout {
         let needed = |stage: Stage| {
             let by_nodes = nodes.iter().filter(move |node| node.stage > stage).flat_map(|node| node.op.operands());
             let by_updates = program.pair.updates.iter().flat_map(|update| [Some(update.value), update.condition]);
-            let mut ids: Vec<Id> =
-                by_nodes.chain(by_updates.flatten()).filter(|id| nodes[*id].stage == stage).collect();
+            let ids = by_nodes.chain(by_updates.flatten()).filter(|id| nodes[*id].stage == stage);
+            let mut ids: Vec<Id> = collected(ids, LAYOUT)?;
             ids.sort_unstable();
             ids.dedup();
-            ids.into_iter().map(|id| (id, nodes[id].scalar)).collect::<Vec<_>>()
+            collected(ids.into_iter().map(|id| (id, nodes[id].scalar)), LAYOUT)
         };
-        let (record, record_bytes) = placed(needed(Stage::Source));
-        let (values, value_bytes) = placed(needed(Stage::Run));
+        let (record, record_bytes) = placed(needed(Stage::Source)?)?;
+        let (values, value_bytes) = placed(needed(Stage::Run)?)?;
         let record_bytes = record_bytes.next_multiple_of(16).max(16);
         let value_bytes = value_bytes.next_multiple_of(8);
         if value_bytes > MOST_VALUES || 16 * record_bytes > SHARED {
@@ -171,18 +175,21 @@ impl Layout {
                 allowed: format!("up to {most}; the backend cpu takes more"),
             });
         }
-        let (variables, counts) = by_size(program.variables[..program.of_slice].iter().map(|variable| variable.scalar));
-        let by_side = [0, 1].map(|side: usize| by_size(program.columns[side].iter().map(|column| column.scalar)));
+        let (variables, counts) =
+            by_size(program.variables[..program.of_slice].iter().map(|variable| variable.scalar))?;
+        let of_side = |side: usize| by_size(program.columns[side].iter().map(|column| column.scalar));
+        let by_side = [of_side(0)?, of_side(1)?];
         let column_counts = [by_side[0].1, by_side[1].1];
-        let columns = [0, 1].map(|side| {
+        let columns = |side: usize| {
             let (places, [eights, _]) = &by_side[side];
             // Columns of 4 bytes follow those of 8.
             let before = |(column, place): (&Component, usize)| match column.scalar.size() {
                 8 => 8 * place,
                 _ => 8 * eights + 4 * place,
             };
-            program.columns[side].iter().zip(places.iter().copied()).map(before).collect()
-        });
+            collected(program.columns[side].iter().zip(places.iter().copied()).map(before), LAYOUT)
+        };
+        let columns = [columns(0)?, columns(1)?];
         let mut table_bytes = 0;
         let tables = pairs.parameters.iter().map(|parameter| {
             let first = table_bytes;
@@ -191,7 +198,7 @@ impl Layout {
             }
             first
         });
-        let tables = tables.collect();
+        let tables = collected(tables, LAYOUT)?;
         let operations = nodes.iter().filter(|node| node.stage == Stage::Pair).count();
         let wide = nodes.iter().filter(|node| node.stage == Stage::Pair && node.scalar.size() == 8).count();
         // A source that is read once serves two sinks of short pairs of single precision. Doubles
@@ -224,15 +231,15 @@ impl Layout {
 }
 
 /// Returns the text of the kernels of a program.
-pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) -> String {
+pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) -> Result<String> {
     let mut kernels = Kernels { writer: &mut writer, program, layout };
-    kernels.prepare_sources();
-    kernels.sum_pairs();
-    kernels.join_slices();
-    kernels.sum_lists();
+    kernels.prepare_sources()?;
+    kernels.sum_pairs()?;
+    kernels.join_slices()?;
+    kernels.sum_lists()?;
     kernels.move_numbers(4, Scalar::F64);
     kernels.move_numbers(5, Scalar::U32);
-    kernels.join_blocks();
+    kernels.join_blocks()?;
     kernels.write_rows(7, Scalar::F64);
     kernels.write_rows(8, Scalar::U32);
     writer.finish()
@@ -240,6 +247,18 @@ pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) ->
 
 /// The names of the values of a list.
 type Names = HashMap<Id, Name>;
+
+/// Adds names to others.
+fn extend(names: &mut Names, more: impl IntoIterator<Item = (Id, Name)>) -> Result<()> {
+    more.into_iter().try_for_each(|entry| memory::insert(names, entry, TEXT))
+}
+
+/// Returns the names once more.
+fn copied(names: &Names) -> Result<Names> {
+    let mut copy = Names::new();
+    extend(&mut copy, names.iter().map(|(id, name)| (*id, name.clone())))?;
+    Ok(copy)
+}
 
 struct Kernels<'a, W> {
     writer: &'a mut W,
@@ -278,9 +297,11 @@ impl<W: Writer> Kernels<'_, W> {
     }
 
     /// Reads the parameters.
-    fn values(&mut self) -> Names {
+    fn values(&mut self) -> Result<Names> {
         let cells = self.layout.values.iter();
-        cells.map(|cell| (cell.id, self.writer.value(cell.scalar, cell.byte))).collect()
+        let mut names = Names::new();
+        extend(&mut names, cells.map(|cell| (cell.id, self.writer.value(cell.scalar, cell.byte))))?;
+        Ok(names)
     }
 
     /// Reads a column of a body.
@@ -321,7 +342,7 @@ impl<W: Writer> Kernels<'_, W> {
     }
 
     /// Writes the operations of some stages, where inputs are named already.
-    fn operations(&mut self, nodes: &[Node], is_wanted: impl Fn(Id) -> bool, names: &mut Names) {
+    fn operations(&mut self, nodes: &[Node], is_wanted: impl Fn(Id) -> bool, names: &mut Names) -> Result<()> {
         for (id, node) in nodes.iter().enumerate() {
             if !is_wanted(id) || names.contains_key(&id) {
                 continue;
@@ -336,35 +357,43 @@ impl<W: Writer> Kernels<'_, W> {
                 }
                 _ => self.with_operation(nodes, id, names, |writer, operation| writer.operation(operation)),
             };
-            names.insert(id, name);
+            memory::insert(names, (id, name), TEXT)?;
         }
+        Ok(())
     }
 
     /// Makes variables with the values that they begin with.
-    fn variables(&mut self, count: usize) -> Vec<Name> {
+    fn variables(&mut self, count: usize) -> Result<Vec<Name>> {
         let variables = &self.program.variables[..count];
         let make = |variable: &Variable| {
             let start = self.writer.constant(variable.start);
             self.writer.variable(variable.scalar, &start)
         };
-        variables.iter().map(make).collect()
+        collected(variables.iter().map(make), TEXT)
     }
 
     /// Writes statements: operations of pairs, and what changes after them.
-    fn statements(&mut self, statements: &Statements, variables: &[Name], others: &[Name], names: &Names) {
+    fn statements(
+        &mut self,
+        statements: &Statements,
+        variables: &[Name],
+        others: &[Name],
+        names: &Names,
+    ) -> Result<()> {
         let nodes = &statements.nodes;
-        let mut names = names.clone();
-        let mut uses = vec![0; nodes.len()];
+        let mut names = copied(names)?;
+        let mut uses = memory::filled(nodes.len(), 0, TEXT)?;
         nodes.iter().flat_map(|node| node.op.operands()).for_each(|id| uses[id] += 1);
         for update in &statements.updates {
             [Some(update.value), update.condition].into_iter().flatten().for_each(|id| uses[id] += 1);
         }
         for (id, node) in nodes.iter().enumerate() {
-            match node.op {
-                Op::Input(Input::Limb(LimbInput::Variable(number))) => names.insert(id, variables[number].clone()),
-                Op::Input(Input::Limb(LimbInput::Other(number))) => names.insert(id, others[number].clone()),
-                _ => None,
+            let name = match node.op {
+                Op::Input(Input::Limb(LimbInput::Variable(number))) => &variables[number],
+                Op::Input(Input::Limb(LimbInput::Other(number))) => &others[number],
+                _ => continue,
             };
+            memory::insert(&mut names, (id, name.clone()), TEXT)?;
         }
         // A sum whose variable nothing else needs is written to the variable at once.
         let reads = |id: Id| match nodes[id].op {
@@ -376,12 +405,9 @@ impl<W: Writer> Kernels<'_, W> {
             let own = |operand: Id| reads(operand).is_none_or(|number| number == variable && uses[operand] == 1);
             is_sum && uses[id] == 1 && nodes[id].op.operands().all(own)
         };
-        let own: Vec<Option<Id>> = statements
-            .updates
-            .iter()
-            .map(|update| Some(update.value).filter(|id| is_own(*id, update.variable)))
-            .collect();
-        self.operations(nodes, |id| nodes[id].stage == Stage::Pair && !own.contains(&Some(id)), &mut names);
+        let own = statements.updates.iter().map(|update| Some(update.value).filter(|id| is_own(*id, update.variable)));
+        let own: Vec<Option<Id>> = collected(own, TEXT)?;
+        self.operations(nodes, |id| nodes[id].stage == Stage::Pair && !own.contains(&Some(id)), &mut names)?;
         for (update, own) in statements.updates.iter().zip(own) {
             let (variable, scalar) = (&variables[update.variable], self.program.variables[update.variable].scalar);
             let condition = update.condition.map(|id| self.operand(nodes, id, &names));
@@ -395,16 +421,17 @@ impl<W: Writer> Kernels<'_, W> {
                 }
             }
         }
+        Ok(())
     }
 
-    fn prepare_sources(&mut self) {
+    fn prepare_sources(&mut self) -> Result<()> {
         let (nodes, layout) = (&self.program.pair.nodes, self.layout);
         self.begin(0, layout.value_bytes, 0);
         let source = self.thread();
         let (count, room) = (self.writer.count("sources"), self.writer.count("room"));
         let is_one = self.less(&source, &count);
         self.writer.begin_if(&is_one);
-        let mut names = self.values();
+        let mut names = self.values()?;
         for (id, node) in nodes.iter().enumerate() {
             let name = match node.op {
                 Op::Input(Input::Limb(LimbInput::Column(Side::J, column))) => {
@@ -413,9 +440,9 @@ impl<W: Writer> Kernels<'_, W> {
                 Op::Input(Input::Limb(LimbInput::Address)) => source.clone(),
                 _ => continue,
             };
-            names.insert(id, name);
+            memory::insert(&mut names, (id, name), TEXT)?;
         }
-        self.operations(nodes, |id| nodes[id].stage == Stage::Source, &mut names);
+        self.operations(nodes, |id| nodes[id].stage == Stage::Source, &mut names)?;
         let one = self.writer.whole(1);
         for cell in &layout.record {
             let value = self.operand(nodes, cell.id, &names);
@@ -424,6 +451,7 @@ impl<W: Writer> Kernels<'_, W> {
         }
         self.writer.end_if();
         self.writer.end_kernel();
+        Ok(())
     }
 
     /// The place of a variable of a sink in memory, where each row has all variables of so many sinks,
@@ -453,19 +481,19 @@ impl<W: Writer> Kernels<'_, W> {
     }
 
     /// Reads a sink, and computes what depends on it alone.
-    fn sink(&mut self, of_run: &Names, room: &Name, body: &Name) -> Names {
+    fn sink(&mut self, of_run: &Names, room: &Name, body: &Name) -> Result<Names> {
         let nodes = &self.program.pair.nodes;
-        let mut names = of_run.clone();
+        let mut names = copied(of_run)?;
         for (id, node) in nodes.iter().enumerate() {
             if let Op::Input(Input::Limb(LimbInput::Column(Side::I, column))) = node.op {
-                names.insert(id, self.column(Side::I, column, room, body));
+                memory::insert(&mut names, (id, self.column(Side::I, column, room, body)), TEXT)?;
             }
         }
-        self.operations(nodes, |id| nodes[id].stage == Stage::Sink, &mut names);
-        names
+        self.operations(nodes, |id| nodes[id].stage == Stage::Sink, &mut names)?;
+        Ok(names)
     }
 
-    fn sum_pairs(&mut self) {
+    fn sum_pairs(&mut self) -> Result<()> {
         let (program, layout) = (self.program, self.layout);
         let (tile, bytes) = (layout.tile, layout.record_bytes as u32);
         self.begin(1, layout.value_bytes, tile * layout.record_bytes);
@@ -485,7 +513,7 @@ impl<W: Writer> Kernels<'_, W> {
         let first_of_block = self.writer.of_whole(Two::Add, &first_of_block, &thread);
         let last = self.writer.of_whole(Two::Sub, &sinks, &one);
 
-        let of_run = self.values();
+        let of_run = self.values()?;
         let mut places = Vec::new();
         let mut names = Vec::new();
         let mut variables = Vec::new();
@@ -495,9 +523,9 @@ impl<W: Writer> Kernels<'_, W> {
             // Threads beyond the last sink compute it again and write nothing.
             let body = self.writer.of_whole(Two::Min, &place, &last);
             let body = self.writer.of_whole(Two::Add, &body, &first);
-            names.push(self.sink(&of_run, &room, &body));
+            names.push(self.sink(&of_run, &room, &body)?);
             places.push(place);
-            variables.push(self.variables(program.variables.len()));
+            variables.push(self.variables(program.variables.len())?);
         }
 
         // Units of sources: chunks, of which a slice has each 24th, or one block.
@@ -527,30 +555,31 @@ impl<W: Writer> Kernels<'_, W> {
         let [sources_of_block, of_block] = [layout.block, bytes_of_block].map(|number| whole(self, number));
         let blocks = self.writer.of_whole(Two::Div, &here, &sources_of_block);
         let whole_blocks = self.writer.of_whole(Two::Mul, &blocks, &of_block);
-        let sum = |kernels: &mut Self, from: &Name, to: &Name, times: usize| {
+        let sum = |kernels: &mut Self, from: &Name, to: &Name, times: usize| -> Result<()> {
             let place = kernels.writer.begin_loop(from, to, bytes * times as u32);
             for time in 0..times {
-                let of_source = kernels.record(&Row::Shared(&place), time * layout.record_bytes);
+                let of_source = kernels.record(&Row::Shared(&place), time * layout.record_bytes)?;
                 for (names, variables) in names.iter().zip(&variables) {
-                    let mut of_pair = names.clone();
-                    of_pair.extend(of_source.clone());
-                    kernels.statements(&program.pair, variables, &[], &of_pair);
+                    let mut of_pair = copied(names)?;
+                    extend(&mut of_pair, copied(&of_source)?)?;
+                    kernels.statements(&program.pair, variables, &[], &of_pair)?;
                 }
             }
             kernels.writer.end_loop();
             for variables in &variables {
-                kernels.statements(&program.chunk, variables, &[], &Names::new());
+                kernels.statements(&program.chunk, variables, &[], &Names::new())?;
             }
+            Ok(())
         };
         let begin = self.writer.begin_loop(&zero, &whole_blocks, bytes_of_block as u32);
         let end_of_block = self.writer.of_whole(Two::Add, &begin, &of_block);
-        sum(self, &begin, &end_of_block, layout.times);
+        sum(self, &begin, &end_of_block, layout.times)?;
         self.writer.end_loop();
         // The last one is added source by source: how much of it could be written out would take a
         // quotient to know.
         let is_part = self.less(&whole_blocks, &end);
         self.writer.begin_if(&is_part);
-        sum(self, &whole_blocks, &end, 1);
+        sum(self, &whole_blocks, &end, 1)?;
         self.writer.end_if();
         self.writer.end_loop();
         self.writer.end_loop();
@@ -567,20 +596,21 @@ impl<W: Writer> Kernels<'_, W> {
             self.writer.end_if();
         }
         self.writer.end_kernel();
+        Ok(())
     }
 
     /// Reads a record of a source.
-    fn record(&mut self, place: &Row, byte: usize) -> Names {
+    fn record(&mut self, place: &Row, byte: usize) -> Result<Names> {
         let mut names = Names::new();
         for row in self.layout.record.chunk_by(|a, b| a.byte / 16 == b.byte / 16) {
             let scalars: Vec<Scalar> = row.iter().map(|cell| cell.scalar).collect();
             let read = self.writer.load_row(&scalars, place, (byte + row[0].byte) as u32);
-            names.extend(row.iter().map(|cell| cell.id).zip(read));
+            extend(&mut names, row.iter().map(|cell| cell.id).zip(read))?;
         }
-        names
+        Ok(names)
     }
 
-    fn join_slices(&mut self) {
+    fn join_slices(&mut self) -> Result<()> {
         let of_slice = self.program.of_slice;
         self.begin(2, 0, 0);
         let sink = self.thread();
@@ -589,7 +619,7 @@ impl<W: Writer> Kernels<'_, W> {
         self.writer.begin_if(&is_one);
         let mut groups = Vec::new();
         for group in 0..SLICE_GROUPS {
-            let variables = self.variables(of_slice);
+            let variables = self.variables(of_slice)?;
             let first = self.writer.whole(group as u32);
             let slice = self.writer.begin_loop(&first, &slices, SLICE_GROUPS as u32);
             let load = |number: usize| {
@@ -600,8 +630,8 @@ impl<W: Writer> Kernels<'_, W> {
                     |writer, scalar, from| writer.load(scalar, from),
                 )
             };
-            let others: Vec<Name> = (0..of_slice).map(load).collect();
-            self.statements(&self.program.join, &variables, &others, &Names::new());
+            let others: Vec<Name> = collected((0..of_slice).map(load), TEXT)?;
+            self.statements(&self.program.join, &variables, &others, &Names::new())?;
             self.writer.end_loop();
             groups.push(variables);
         }
@@ -609,7 +639,7 @@ impl<W: Writer> Kernels<'_, W> {
         while half > 0 {
             let (left, right) = groups.split_at(half);
             for (variables, others) in left.iter().zip(right) {
-                self.statements(&self.program.join, variables, others, &Names::new());
+                self.statements(&self.program.join, variables, others, &Names::new())?;
             }
             half /= 2;
         }
@@ -621,11 +651,12 @@ impl<W: Writer> Kernels<'_, W> {
         }
         self.writer.end_if();
         self.writer.end_kernel();
+        Ok(())
     }
 
     /// Adds the sums of blocks to those of their slices, a thread for each sink and slice. The rows of
     /// blocks follow those of slices.
-    fn join_blocks(&mut self) {
+    fn join_blocks(&mut self) -> Result<()> {
         let of_slice = self.program.of_slice;
         self.begin(6, 0, 0);
         let thread = self.thread();
@@ -638,18 +669,18 @@ impl<W: Writer> Kernels<'_, W> {
         let sink = self.writer.of_whole(Two::Sub, &thread, &before);
         let is_one = self.less(&slice, &slices);
         self.writer.begin_if(&is_one);
-        let variables = self.variables(of_slice);
-        let load = |kernels: &mut Self, row: &Name| -> Vec<Name> {
+        let variables = self.variables(of_slice)?;
+        let load = |kernels: &mut Self, row: &Name| -> Result<Vec<Name>> {
             let load = |number: usize| {
                 let place = (row, &sink, Some(&sinks));
                 kernels
                     .stored(("partials8", "partials4"), number, place, |writer, scalar, from| writer.load(scalar, from))
             };
-            (0..of_slice).map(load).collect()
+            collected((0..of_slice).map(load), TEXT)
         };
         let has_sums = self.less(&zero, &has_sums);
         self.writer.begin_if(&has_sums);
-        for (variable, (number, of)) in load(self, &slice).iter().zip(variables.iter().zip(&self.program.variables)) {
+        for (variable, (number, of)) in load(self, &slice)?.iter().zip(variables.iter().zip(&self.program.variables)) {
             self.writer.assign(number, of.scalar, variable, None);
         }
         self.writer.end_if();
@@ -659,8 +690,8 @@ impl<W: Writer> Kernels<'_, W> {
         let end = self.writer.of_whole(Two::Min, &end, &blocks);
         let block = self.writer.begin_loop(&block, &end, 1);
         let row = self.writer.of_whole(Two::Add, &block, &slices);
-        let others = load(self, &row);
-        self.statements(&self.program.join, &variables, &others, &Names::new());
+        let others = load(self, &row)?;
+        self.statements(&self.program.join, &variables, &others, &Names::new())?;
         self.writer.end_loop();
         self.writer.end_loop();
         for (number, variable) in variables.iter().enumerate() {
@@ -671,9 +702,10 @@ impl<W: Writer> Kernels<'_, W> {
         }
         self.writer.end_if();
         self.writer.end_kernel();
+        Ok(())
     }
 
-    fn sum_lists(&mut self) {
+    fn sum_lists(&mut self) -> Result<()> {
         let (program, layout) = (self.program, self.layout);
         self.begin(3, layout.value_bytes, 0);
         let place = self.thread();
@@ -684,10 +716,10 @@ impl<W: Writer> Kernels<'_, W> {
         let has_addresses = self.less(&zero, &has_addresses);
         let is_one = self.less(&place, &sinks);
         self.writer.begin_if(&is_one);
-        let of_run = self.values();
+        let of_run = self.values()?;
         let body = self.writer.of_whole(Two::Add, &place, &first);
-        let names = self.sink(&of_run, &room, &body);
-        let variables = self.variables(program.variables.len());
+        let names = self.sink(&of_run, &room, &body)?;
+        let variables = self.variables(program.variables.len())?;
         // The first place of the sink's list and the number of its sources.
         let scalars = [Scalar::U32; 2];
         let list = self.writer.load_row(&scalars, &Row::Device(Place { memory: "lists", terms: &[(&place, 8)] }), 0);
@@ -705,10 +737,10 @@ impl<W: Writer> Kernels<'_, W> {
         self.writer.end_if();
         let terms = [(&address, layout.record_bytes as u32)];
         let mut of_pair = names;
-        of_pair.extend(self.record(&Row::Device(Place { memory: "records", terms: &terms }), 0));
-        self.statements(&program.pair, &variables, &[], &of_pair);
+        extend(&mut of_pair, self.record(&Row::Device(Place { memory: "records", terms: &terms }), 0)?)?;
+        self.statements(&program.pair, &variables, &[], &of_pair)?;
         self.writer.end_loop();
-        self.statements(&program.chunk, &variables, &[], &Names::new());
+        self.statements(&program.chunk, &variables, &[], &Names::new())?;
         self.writer.end_loop();
         for (number, variable) in variables[..program.of_slice].iter().enumerate() {
             self.stored(("results8", "results4"), number, (&piece, &place, None), |writer, scalar, to| {
@@ -717,6 +749,7 @@ impl<W: Writer> Kernels<'_, W> {
         }
         self.writer.end_if();
         self.writer.end_kernel();
+        Ok(())
     }
 
     /// Copies a number of each row from one memory to another. Places and strides are counted in

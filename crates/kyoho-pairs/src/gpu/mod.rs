@@ -50,7 +50,7 @@ fn lowered(pairs: &PairProgram) -> Result<(LimbProgram, Layout)> {
 }
 
 /// Returns the text of the kernels of lists, in PTX or in OpenCL C.
-fn written(backend: Backend, program: &LimbProgram, layout: &Layout) -> String {
+fn written(backend: Backend, program: &LimbProgram, layout: &Layout) -> Result<String> {
     match backend {
         Backend::OpenCl => kernel::text(OpenClText::new(PRELUDE), program, layout),
         _ => kernel::text(PtxText::new(), program, layout),
@@ -60,7 +60,7 @@ fn written(backend: Backend, program: &LimbProgram, layout: &Layout) -> String {
 /// Returns the text of the kernels of an interaction, in PTX or in OpenCL C.
 pub fn source(backend: Backend, pairs: &PairProgram) -> Result<String> {
     let (program, layout) = lowered(pairs)?;
-    Ok(written(backend, &program, &layout))
+    written(backend, &program, &layout)
 }
 
 /// Opens devices for an interaction. Numbers of two limbs are refused by devices whose products are
@@ -241,7 +241,7 @@ impl<G: Gpu> GpuPairs<G> {
         open: impl Fn(usize) -> Result<G>,
     ) -> Result<GpuPairs<G>> {
         let (program, layout) = lowered(pairs)?;
-        let text = written(backend, &program, &layout);
+        let text = written(backend, &program, &layout)?;
         let (name, images, source) = match backend {
             Backend::OpenCl => (format!("pair {} {}", pairs.name, digest(&text)), Images::Ptx(""), &text[..]),
             _ => (format!("pair {}", pairs.name), Images::Ptx(&text), ""),

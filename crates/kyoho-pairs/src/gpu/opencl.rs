@@ -2,15 +2,17 @@
 
 use std::fmt::Write;
 
+use kyoho_core::Result;
+use kyoho_core::memory::Text;
 use kyoho_language::list::{Comparison, Function, Op, Two};
 use kyoho_language::number::Number;
 use kyoho_language::types::Scalar;
 
-use super::writer::{Header, Name, Operation, Place, Row, Writer};
+use super::writer::{Header, Name, Operation, Place, Row, TEXT, Writer};
 
 /// A text in OpenCL C.
 pub struct OpenClText {
-    text: String,
+    text: Text,
     names: usize,
     depth: usize,
 }
@@ -32,7 +34,10 @@ fn place_of(place: &Place) -> String {
 impl OpenClText {
     /// Begins a text with the definitions that all kernels have.
     pub fn new(prelude: &str) -> OpenClText {
-        let text = format!(
+        let mut text = Text::new(TEXT);
+        // Writing to a text never fails.
+        let _ = write!(
+            text,
             "{prelude}\n\
              FUNCTION double inverse_sqrt_64(double value)\n\
              {{\n    double root;\n    INVERSE_SQRT_SEED_64(root, value);\n\
@@ -46,7 +51,6 @@ impl OpenClText {
 
     fn line(&mut self, line: &str) {
         let indent = 4 * self.depth;
-        // Writing to a string never fails.
         let _ = writeln!(self.text, "{:indent$}{line}", "");
     }
 
@@ -123,7 +127,10 @@ impl Writer for OpenClText {
         });
         let parameters: Vec<String> = memories.chain(counts).chain(values).collect();
         self.line(&format!("KERNEL({}, 1)", header.threads));
-        self.line(&format!("{}({})", header.name, parameters.join(", ")));
+        self.line(&format!("{}(", header.name));
+        for (number, parameter) in parameters.iter().enumerate() {
+            self.line(&format!("    {parameter}{}", if number + 1 < parameters.len() { "," } else { ")" }));
+        }
         self.line("{");
         self.depth += 1;
         if header.shared > 0 {
@@ -136,8 +143,8 @@ impl Writer for OpenClText {
         self.end_if();
     }
 
-    fn finish(self) -> String {
-        self.text
+    fn finish(mut self) -> Result<String> {
+        self.text.take()
     }
 
     fn thread(&mut self) -> Name {

@@ -3,11 +3,13 @@
 
 use std::fmt::Write;
 
+use kyoho_core::Result;
+use kyoho_core::memory::Text;
 use kyoho_language::list::{Comparison, Function, Op, Two};
 use kyoho_language::number::Number;
 use kyoho_language::types::Scalar;
 
-use super::writer::{Header, Name, Operation, Place, Row, Writer};
+use super::writer::{Header, Name, Operation, Place, Row, TEXT, Writer};
 
 /// The oldest version of the language that has all that is written here, and the oldest GPUs.
 const HEAD: &str = ".version 6.0\n.target sm_50\n.address_size 64\n";
@@ -16,15 +18,14 @@ const FUNCTIONS: &str = include_str!("../../../../kernels/generated/pair_functio
 
 /// A text in PTX.
 pub struct PtxText {
-    text: String,
+    text: Text,
     /// The instructions of the kernel, which follow the declarations of its registers.
-    body: String,
+    body: Text,
     /// The number of registers of each class.
     registers: [usize; CLASSES.len()],
     labels: usize,
     /// The loops and conditions that are open.
     open: Vec<Open>,
-    header: String,
     name: String,
     /// Whether it calls functions.
     calls: bool,
@@ -70,19 +71,18 @@ impl PtxText {
     /// Begins a text.
     pub fn new() -> PtxText {
         PtxText {
-            text: String::new(),
-            body: String::new(),
+            text: Text::new(TEXT),
+            body: Text::new(TEXT),
             registers: [0; CLASSES.len()],
             labels: 0,
             open: Vec::new(),
-            header: String::new(),
             name: String::new(),
             calls: false,
         }
     }
 
     fn line(&mut self, line: &str) {
-        // Writing to a string never fails.
+        // Writing to a text never fails.
         let _ = writeln!(self.body, "\t{line}");
     }
 
@@ -271,46 +271,44 @@ impl Writer for PtxText {
         let counts = header.counts.iter().map(|name| format!("\t.param .u32 count_{name}"));
         let values = (header.values > 0).then(|| format!("\t.param .align 8 .b8 values[{}]", header.values));
         let parameters: Vec<String> = memories.chain(counts).chain(values).collect();
-        self.header = format!(
-            "\n.visible .entry {}(\n{})\n.maxntid {}, 1, 1\n{{\n",
-            header.name,
-            parameters.join(",\n"),
-            header.threads
-        );
+        let _ = write!(self.text, "\n.visible .entry {}(\n{})", header.name, parameters.join(",\n"));
+        let _ = write!(self.text, "\n.maxntid {}, 1, 1\n{{\n", header.threads);
         if header.shared > 0 {
-            self.header += &format!("\t.shared .align 16 .b8 shared[{}];\n", header.shared);
+            let _ = writeln!(self.text, "\t.shared .align 16 .b8 shared[{}];", header.shared);
         }
         self.name = header.name.into();
         for name in header.memories {
-            self.header += &format!("\t.reg .b64 %{name};\n");
+            let _ = writeln!(self.text, "\t.reg .b64 %{name};");
             self.line(&format!("ld.param.u64 %{name}, [memory_{name}];"));
             self.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
         }
         for name in header.counts {
-            self.header += &format!("\t.reg .b32 %{name};\n");
+            let _ = writeln!(self.text, "\t.reg .b32 %{name};");
             self.line(&format!("ld.param.u32 %{name}, [count_{name}];"));
         }
         if header.shared > 0 {
-            self.header += "\t.reg .b32 %shared;\n";
+            self.text.push("\t.reg .b32 %shared;\n");
             self.line("mov.u32 %shared, shared;");
         }
     }
 
     fn end_kernel(&mut self) {
         self.line("ret;");
-        self.text += &std::mem::take(&mut self.header);
         for ((kind, letter), count) in CLASSES.into_iter().zip(&mut self.registers) {
             if *count > 0 {
                 let _ = writeln!(self.text, "\t.reg .{kind} %{letter}<{}>;", *count + 1);
             }
             *count = 0;
         }
-        self.text += &std::mem::take(&mut self.body);
-        self.text += "}\n";
+        self.text.join(&mut self.body);
+        self.text.push("}\n");
     }
 
-    fn finish(self) -> String {
-        format!("{}{}", if self.calls { FUNCTIONS } else { HEAD }, self.text)
+    fn finish(mut self) -> Result<String> {
+        let mut all = Text::new(TEXT);
+        all.push(if self.calls { FUNCTIONS } else { HEAD });
+        all.join(&mut self.text);
+        all.take()
     }
 
     fn thread(&mut self) -> Name {

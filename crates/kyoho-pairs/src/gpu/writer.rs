@@ -1,8 +1,12 @@
 //! The texts of kernels: what a language for GPUs has to offer.
 
+use kyoho_core::Result;
 use kyoho_language::list::{Op, Two};
 use kyoho_language::number::Number;
 use kyoho_language::types::Scalar;
+
+/// What there is no memory for if a text cannot be written.
+pub const TEXT: &str = "the text of the kernels of a pair interaction";
 
 /// A register, or a number as the language writes it.
 pub type Name = String;
@@ -58,7 +62,7 @@ pub trait Writer {
     /// Ends the kernel.
     fn end_kernel(&mut self);
     /// Returns the whole text.
-    fn finish(self) -> String;
+    fn finish(self) -> Result<String>;
 
     /// The number of this thread in its block.
     fn thread(&mut self) -> Name;

@@ -368,7 +368,7 @@ pub const THREADS_AND_DEVICES: Check = Check {
         };
         require(target)?;
         // The plain target tries other numbers for all others.
-        if target.setup.threads == 1 && target.setup.devices.len() == 1 {
+        if target.is_of_one() {
             let alike = if first == 0 { target.setup.backend.visible()?.alike } else { 1 };
             let real = (2..=alike).map(|count| (0..count).collect());
             for devices in [2, 3, 9].map(|count| vec![first; count]).into_iter().chain(real) {

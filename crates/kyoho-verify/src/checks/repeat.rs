@@ -135,7 +135,7 @@ pub const THREADS_AND_DEVICES: Check = Check {
         let plain = answers(&target.with(1, &[first]), &sources)?;
         findings.expect(answers(target, &sources)? == plain, || format!("expected the bits of one thread on {target}"));
         // The plain target tries every number of devices and every partition for all others.
-        if target.setup.threads == 1 && target.setup.devices.len() == 1 {
+        if target.is_of_one() {
             let most = if target.interaction().has_low_limbs() { 3 } else { 8 };
             for threads in 2..=most {
                 let same = answers(&target.with(threads, &[first]), &sources)? == plain;

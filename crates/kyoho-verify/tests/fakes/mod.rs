@@ -177,7 +177,7 @@ impl Machine for Fakes {
         self.notes().open += 1;
         let fakes = self.clone();
         Ok(match backend {
-            Backend::Cpu => Box::new(Observed { cpu, fakes }),
+            Backend::Cpu => Box::new(Observed { cpu, fakes, has_part: false }),
             _ => Box::new(Gpu {
                 backend,
                 number,
@@ -189,6 +189,7 @@ impl Machine for Fakes {
                 key: KEYS.fetch_add(1, Ordering::Relaxed),
                 locked: Arc::default(),
                 work: None,
+                has_part: false,
                 left: 0,
                 handed_in: 0,
             }),
@@ -200,10 +201,15 @@ impl Machine for Fakes {
     }
 }
 
+/// What the engine did wrong if a device without a part of a block is asked for its sums.
+const ASKED_AGAIN: &str = "a device was asked for a part of a block that it has ended, or never had";
+
 /// The CPU, whose calls are recorded.
 struct Observed {
     cpu: Box<dyn Device>,
     fakes: Fakes,
+    /// Whether it was given a part of a block, with sinks or without, whose end it has not told.
+    has_part: bool,
 }
 
 impl Drop for Observed {
@@ -220,6 +226,7 @@ impl Device for Observed {
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
         assert!(updates.fresh.is_empty() && updates.missed.is_empty(), "the CPU takes no records");
         self.fakes.notes().started.push((Backend::Cpu, block.count(), block.nj));
+        self.has_part = true;
         self.cpu.start(updates, block, assignment)
     }
 
@@ -228,6 +235,7 @@ impl Device for Observed {
     }
 
     fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize> {
+        assert!(std::mem::take(&mut self.has_part), "{ASKED_AGAIN}");
         self.cpu.wait_more(parts, done)
     }
 
@@ -296,6 +304,8 @@ struct Gpu {
     /// The memory that it has page-locked.
     locked: Arc<Locked>,
     work: Option<Work>,
+    /// Whether it was given a part of a block, with sinks or without, whose end it has not told.
+    has_part: bool,
     /// The number of sinks that have to be handed in.
     left: usize,
     handed_in: usize,
@@ -443,6 +453,7 @@ impl Device for Gpu {
 
     fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
         assert!(self.work.is_none() && self.left == 0, "a second start before the end of the first");
+        self.has_part = true;
         {
             let mut notes = self.fakes.notes();
             notes.started.push((self.backend, block.count(), block.nj));
@@ -498,6 +509,8 @@ impl Device for Gpu {
     }
 
     fn wait_more(&mut self, parts: &mut PartialSums, done: usize) -> Result<usize> {
+        // The sums may be another block's, or the caller's.
+        assert!(std::mem::take(&mut self.has_part), "{ASKED_AGAIN}");
         if done == 0 {
             self.finish(parts)?;
         }
@@ -508,6 +521,7 @@ impl Device for Gpu {
             self.locked.is_in_use.store(false, Ordering::Relaxed);
             return Ok(std::mem::take(&mut self.handed_in));
         }
+        self.has_part = true;
         Ok(self.handed_in)
     }
 

@@ -152,7 +152,8 @@ class Kyoho(GravitationalDynamics, GravityFieldCode):
             (
                 "accuracy",
                 "accuracy",
-                "relative error of accelerations by a tree in order 2, 1e-6 to 1e-2; 0 for direct sums",
+                "error of accelerations by a tree in order 2, relative to them or to half of the sum of "
+                "the sizes of all pulls, whichever is more, 1e-6 to 1e-2; 0 for direct sums",
                 0.0,
             ),
             ("precision", "precision", "single, mixed or double; empty for double", ""),

@@ -149,7 +149,8 @@ class KyohoField(CommonCode, GravityFieldCode):
             "get_accuracy",
             "set_accuracy",
             "accuracy",
-            "relative error of accelerations by a tree, 1e-6 to 1e-2; 0 for direct sums",
+            "error of accelerations by a tree, relative to them or to half of the sum of the sizes of "
+            "all pulls, whichever is more, 1e-6 to 1e-2; 0 for direct sums",
             default_value=0.0,
         )
         handler.add_method_parameter(
