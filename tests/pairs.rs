@@ -74,8 +74,9 @@ fn every_example_compiles_in_its_own_types_and_in_double_double() {
         for options in [Options::default(), DD] {
             let program = compile(&example(&format!("{name}.pair")), options).unwrap();
             assert_eq!(program.name, name);
-            let mut explained = explain(&program, Some(&LimbProgram::new(&program).unwrap()));
-            assert!(explained.take().unwrap().contains("once a pair:"));
+            assert!(
+                explain(&program, Some(&LimbProgram::new(&program).unwrap())).take().unwrap().contains("once a pair:")
+            );
         }
     }
 }
