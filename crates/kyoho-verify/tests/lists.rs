@@ -436,10 +436,10 @@ fn devices_give_back_the_memory_of_lists_before_it_is_freed() {
         }
         system.wait().unwrap();
     }
-    // Two memories are for the sinks of blocks, two for the sinks of lists, and two for the lists:
-    // of a block, and of one to come.
+    // Two memories are for records, two for the sinks of blocks, two for the sinks of lists, and two
+    // for the lists: of a block, and of one to come.
     let locked = fakes.notes().locked;
-    assert!(locked <= 6, "{locked} memories are page-locked");
+    assert!(locked <= 8, "{locked} memories are page-locked");
 }
 
 #[test]
