@@ -85,7 +85,7 @@ pub struct Notes {
     pub fetched: (usize, usize),
     /// The number of devices that are open.
     pub open: usize,
-    /// The largest number of memories of sinks and interaction lists that a device had page-locked
+    /// The largest number of memories of records, sinks and lists that a device had page-locked
     /// at once.
     pub locked: usize,
 }
