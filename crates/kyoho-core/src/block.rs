@@ -131,11 +131,13 @@ pub struct Block {
 
 impl Block {
     /// Returns the number of sinks.
+    #[inline]
     pub fn count(&self) -> usize {
         self.lists.as_ref().map_or(self.sinks.len(), |lists| lists.sinks.len())
     }
 
     /// Returns the number of pairs of a sink and an address whose source acts on it.
+    #[inline]
     pub fn pairs(&self) -> u64 {
         match &self.lists {
             Some(lists) => lists.pairs(),
@@ -144,16 +146,19 @@ impl Block {
     }
 
     /// Whether its forces stay on the device until they are asked for, as the sinks lie there.
+    #[inline]
     pub fn is_on_device(&self) -> bool {
         self.lists.as_ref().map_or(self.sinks_on_device, |lists| lists.sinks.on_device.is_some())
     }
 
     /// Returns the conversion of its sinks into the units of pairs.
+    #[inline]
     pub fn sink_units(&self) -> SinkUnits {
         self.units_of_sinks(self.units)
     }
 
     /// Returns the conversion of sinks into some units, by the block's neighbour criterion.
+    #[inline]
     pub fn units_of_sinks(&self, units: Units) -> SinkUnits {
         let distance2 = units.distance2_factor();
         let (by_mass, plain) = match self.neighbour_criterion {
@@ -188,11 +193,13 @@ impl Nearest {
     pub const NONE: Nearest = Nearest::new(f64::INFINITY, 0);
 
     /// Makes it of the squared distance of a source and its index.
+    #[inline]
     pub const fn new(distance2: f64, index: i32) -> Nearest {
         Nearest { distance2, index, rest: 0 }
     }
 
     /// Keeps the nearer of the two sources; of equally near ones the earlier.
+    #[inline]
     pub fn update(&mut self, other: Nearest) {
         if other.distance2 < self.distance2 {
             *self = other;
@@ -213,12 +220,14 @@ pub struct Sums {
 impl Sums {
     /// Reserves memory for the sums of this many sinks. Where there was less, those that were there
     /// are lost.
+    #[inline]
     pub fn reserve(&mut self, sinks: usize, n_outputs: usize, nearest: bool) -> Result<()> {
         self.values.make_room(sinks.saturating_mul(n_outputs), "sums")?;
         self.nearest.make_room(if nearest { sinks } else { 0 }, "nearest sources")
     }
 
     /// Resets to the sums of this many sinks, for which there is memory, over no source.
+    #[inline]
     pub fn reset(&mut self, sinks: usize, n_outputs: usize, nearest: bool) {
         self.resize(sinks, n_outputs, nearest);
         self.values.fill(0.0);
@@ -227,12 +236,14 @@ impl Sums {
 
     /// Makes them those of this many sinks, for which there is memory. Numbers are still to be
     /// written.
+    #[inline]
     pub fn resize(&mut self, sinks: usize, n_outputs: usize, nearest: bool) {
         self.values.set_length(sinks * n_outputs);
         self.nearest.set_length(if nearest { sinks } else { 0 });
     }
 
     /// Adds some rows of sums over further sources to as many rows from `first` on.
+    #[inline]
     pub fn add(&mut self, first: usize, other: &Sums, rows: Range<usize>, n_outputs: usize) {
         let terms = &other.values[rows.start * n_outputs..rows.end * n_outputs];
         self.values[first * n_outputs..].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
@@ -244,6 +255,7 @@ impl Sums {
 
 /// Adds some rows of several sets of sums, whose number is a power of two, in a binary tree: the
 /// second half of the sets is added to the first half, set by set, until the first set holds all.
+#[inline]
 pub fn add_in_pairs(sets: &mut [Sums], rows: Range<usize>, n_outputs: usize) {
     join_in_pairs(sets, |sum, term| sum.add(rows.start, term, rows.clone(), n_outputs));
 }
@@ -273,12 +285,14 @@ pub struct PartialSums {
 impl PartialSums {
     /// Makes empty partial sums with `n_outputs` numbers for each sink, and with nearest sources if
     /// `nearest` is set.
+    #[inline]
     pub fn new(n_outputs: usize, nearest: bool) -> PartialSums {
         PartialSums { sinks: 0, n_outputs, nearest, sets: vec![Sums::default()] }
     }
 
     /// Makes room for a block of this many sinks and this many sets of slices; the numbers are
     /// still to be written.
+    #[inline]
     pub fn reset(&mut self, sinks: usize, sets: usize) -> Result<()> {
         debug_assert!(sets.is_power_of_two() && sets <= SLICE_GROUPS);
         self.sinks = sinks;
@@ -292,28 +306,33 @@ impl PartialSums {
     }
 
     /// The number of sinks of the block.
+    #[inline]
     pub fn sinks(&self) -> usize {
         self.sinks
     }
 
     /// Returns the sums in which the devices that have this set of slices put those of their sinks.
     /// They write every number.
+    #[inline]
     pub fn set(&mut self, set: usize) -> &mut Sums {
         &mut self.sets[set]
     }
 
     /// Adds the sets for some sinks, after all were handed in, in the order of slice groups; then
     /// the first set holds the sums.
+    #[inline]
     pub fn merge(&mut self, sinks: Range<usize>) {
         add_in_pairs(&mut self.sets, sinks, self.n_outputs);
     }
 
     /// Returns the sums, which are complete for the sinks that were merged.
+    #[inline]
     pub fn merged(&self) -> &Sums {
         &self.sets[0]
     }
 
     /// Moves the sums to `into`, and keeps the memory that was there to be overwritten.
+    #[inline]
     pub fn take(&mut self, into: &mut Sums) {
         std::mem::swap(&mut self.sets[0], into);
     }

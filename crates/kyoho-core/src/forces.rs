@@ -17,6 +17,7 @@ pub struct Forces<'a> {
 
 impl<'a> Forces<'a> {
     /// Returns the forces on some sinks of these sums.
+    #[inline]
     pub fn of(sums: &'a Sums, sinks: Range<usize>, interaction: &'a Interaction) -> Forces<'a> {
         let n_sums = interaction.n_sums();
         let values = &sums.values[sinks.start * n_sums..sinks.end * n_sums];
@@ -27,11 +28,13 @@ impl<'a> Forces<'a> {
 
 impl Forces<'_> {
     /// The number of sinks.
+    #[inline]
     pub fn len(&self) -> usize {
         self.values.len() / self.interaction.n_sums()
     }
 
     /// Whether the block had no sinks.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -39,6 +42,7 @@ impl Forces<'_> {
     /// Iterates over all that was summed for each sink: potential, acceleration and, where the
     /// order has them, jerk, snap and crackle, without low limbs. There are no rows unless these are
     /// `N` numbers.
+    #[inline]
     pub fn rows<const N: usize>(&self) -> impl ExactSizeIterator<Item = &[f64; N]> {
         let Interaction { n_outputs, .. } = *self.interaction;
         let values = if N == n_outputs { self.values } else { &[] };
@@ -47,31 +51,37 @@ impl Forces<'_> {
     }
 
     /// The potential `-sum m / sqrt(|r|^2 + eps^2)` on a sink.
+    #[inline]
     pub fn potential(&self, sink: usize) -> f64 {
         self.row(sink)[0]
     }
 
     /// The acceleration of a sink.
+    #[inline]
     pub fn acceleration(&self, sink: usize) -> [f64; 3] {
         self.derivative(sink, 0)
     }
 
     /// The jerk of a sink; zero for orders that do not compute it.
+    #[inline]
     pub fn jerk(&self, sink: usize) -> [f64; 3] {
         self.derivative(sink, 1)
     }
 
     /// The snap of a sink; zero for orders that do not compute it.
+    #[inline]
     pub fn snap(&self, sink: usize) -> [f64; 3] {
         self.derivative(sink, 2)
     }
 
     /// The crackle of a sink; zero for orders that do not compute it.
+    #[inline]
     pub fn crackle(&self, sink: usize) -> [f64; 3] {
         self.derivative(sink, 3)
     }
 
     /// The nearest source of a sink, if there is one and the order finds it.
+    #[inline]
     pub fn nearest(&self, sink: usize) -> Option<Nearest> {
         let nearest = self.nearest.get(sink)?;
         nearest.distance2.is_finite().then_some(*nearest)
@@ -79,6 +89,7 @@ impl Forces<'_> {
 
     /// The nearest source of each sink, where the order finds one; at an infinite distance where
     /// there is none.
+    #[inline]
     pub fn nearest_sources(&self) -> &[Nearest] {
         self.nearest
     }
@@ -90,6 +101,7 @@ impl Forces<'_> {
 
     /// Returns the low limbs of the numbers of a sink, and of the squared distance of its nearest
     /// source; none where numbers have no low limbs.
+    #[inline]
     pub fn low_row(&self, sink: usize) -> &[f64] {
         let n_sums = self.interaction.n_sums();
         &self.values[sink * n_sums..][self.interaction.n_outputs..n_sums]

@@ -27,18 +27,21 @@ pub struct SinkGroup {
 
 impl SinkGroup {
     /// Returns the numbers of its sinks.
+    #[inline]
     pub fn sink_range(&self) -> Range<usize> {
         let first = self.first_sink as usize;
         first..first + self.sinks as usize
     }
 
     /// Returns the places of its sources.
+    #[inline]
     pub fn source_range(&self) -> Range<usize> {
         let first = self.first_source as usize;
         first..first + self.sources as usize
     }
 
     /// Returns the number of pairs of a sink and a source.
+    #[inline]
     pub fn pairs(&self) -> u64 {
         u64::from(self.sinks) * u64::from(self.sources)
     }
@@ -59,21 +62,25 @@ pub struct GroupTable {
 
 impl GroupTable {
     /// Returns the number of groups.
+    #[inline]
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Whether a device has made them. Then they are not here.
+    #[inline]
     pub fn is_on_device(&self) -> bool {
         self.on_device.is_some()
     }
 
     /// Returns its memory.
+    #[inline]
     pub fn memory(&self) -> &[u8] {
         self.pages.as_slice()
     }
@@ -103,6 +110,7 @@ pub enum ListedSources {
 
 impl ListedSources {
     /// Returns the memory of what came with the call, if anything did.
+    #[inline]
     pub fn pages(&self) -> Option<&Pages> {
         match self {
             ListedSources::Ranges => None,
@@ -126,11 +134,13 @@ pub struct AddressTable {
 
 impl AddressTable {
     /// Returns the array of the caller on the device, if the addresses lie there.
+    #[inline]
     pub fn on_device(&self) -> Option<&DeviceArray> {
         self.on_device.as_ref()
     }
 
     /// Returns the addresses, which are not on the device.
+    #[inline]
     pub fn addresses(&self) -> &[i32] {
         &self.pages.as_slice()[..self.count]
     }
@@ -168,6 +178,7 @@ pub struct BodyColumns {
 
 impl BodyColumns {
     /// Returns the columns that are there, with the bytes that each body has in them.
+    #[inline]
     pub fn given(&self) -> impl Iterator<Item = (usize, usize)> {
         let vectors = self.derivatives.into_iter().map(|column| (column, 24));
         let others = [(self.masses, 8), (self.softening2, 8), (self.times, 8), (self.indices, 4)];
@@ -177,31 +188,37 @@ impl BodyColumns {
 
 impl Bodies {
     /// Returns the number of bodies.
+    #[inline]
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Returns where the quantities are.
+    #[inline]
     pub fn columns(&self) -> &BodyColumns {
         &self.columns
     }
 
     /// Returns the arrays of the caller on the device, if the bodies lie there.
+    #[inline]
     pub fn on_device(&self) -> Option<&DeviceBodies> {
         self.on_device.as_ref()
     }
 
     /// Returns the memory of all quantities.
+    #[inline]
     pub fn memory(&self) -> &[u8] {
         self.pages.as_slice()
     }
 
     /// Returns the source of a number. Without times it is 0, without indices the number.
+    #[inline]
     pub fn source(&self, number: usize) -> Source {
         let time = self.columns.times.map_or(0.0, |column| self.real(column, number));
         let mass = self.mass(number);
@@ -210,17 +227,20 @@ impl Bodies {
     }
 
     /// Returns the sink of a number.
+    #[inline]
     pub fn sink(&self, number: usize) -> Sink {
         let derivatives = std::array::from_fn(|k| self.vector(k, number));
         Sink { index: self.index(number), softening2: self.softening2(number), radius2: 0.0, step: 0.0, derivatives }
     }
 
     /// Returns the squared softening of the sink of a number.
+    #[inline]
     pub fn softening2(&self, number: usize) -> f64 {
         self.columns.softening2.map_or(self.softening2, |column| self.real(column, number))
     }
 
     /// Returns the squared softening of sinks that were not given one each.
+    #[inline]
     pub fn common_softening2(&self) -> f64 {
         self.softening2
     }
@@ -285,12 +305,14 @@ pub struct InteractionLists {
 
 impl InteractionLists {
     /// Whether it keeps memory that was used before.
+    #[inline]
     pub fn has_memory(&self) -> bool {
         let of_sources = self.sources.pages().map_or(0, Pages::bytes);
         self.groups.pages.bytes() + self.sinks.pages.bytes() + of_sources > 0
     }
 
     /// Returns the sinks of some groups, of all if a device has these.
+    #[inline]
     pub fn sinks_of(&self, groups: &Range<usize>) -> Range<usize> {
         if self.groups.is_on_device() {
             return 0..self.sinks.len();
@@ -301,6 +323,7 @@ impl InteractionLists {
 
     /// Returns the places of the sources of some groups, where these follow one another, of all if a
     /// device has the groups.
+    #[inline]
     pub fn sources_of(&self, groups: &Range<usize>) -> Range<usize> {
         if let Some(sources) = self.groups.on_device {
             return 0..sources;
@@ -311,6 +334,7 @@ impl InteractionLists {
     }
 
     /// Returns the bytes that came with the call for the sources of some groups.
+    #[inline]
     pub fn bytes_of_sources(&self, groups: &Range<usize>) -> u64 {
         let of_source = match &self.sources {
             ListedSources::Ranges => return 0,
@@ -322,6 +346,7 @@ impl InteractionLists {
     }
 
     /// Whether some of it lies on the device alone.
+    #[inline]
     pub fn is_on_device(&self) -> bool {
         let of_sources = match &self.sources {
             ListedSources::Ranges => false,
@@ -332,6 +357,7 @@ impl InteractionLists {
     }
 
     /// Returns the number of pairs of a sink and a source of its group.
+    #[inline]
     pub fn pairs(&self) -> u64 {
         self.groups.pairs
     }
@@ -358,6 +384,7 @@ impl InteractionLists {
 
     /// Divides groups into this many ranges of about as many sinks, without a look at all of them.
     /// Those that a device has stay together.
+    #[inline]
     pub fn in_pieces(&self, groups: Range<usize>, count: usize) -> impl Iterator<Item = Range<usize>> {
         let count = if self.groups.is_on_device() { 1 } else { count };
         let sinks = self.sinks_of(&groups);
@@ -374,6 +401,7 @@ impl InteractionLists {
 
     /// Returns the units of a group whose sources came with the call. They follow from its bodies
     /// alone.
+    #[inline]
     pub fn units(&self, group: &SinkGroup, interaction: &Interaction) -> Units {
         let ListedSources::Own(own) = &self.sources else { return Units::CALLERS };
         let (mass, of_sources) = own.largest(group.source_range());

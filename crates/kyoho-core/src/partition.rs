@@ -18,22 +18,26 @@ pub const SLICES: usize = 24;
 pub const SLICE_GROUPS: usize = 8;
 
 /// Returns the chunk that holds an address.
+#[inline]
 pub fn chunk_of(address: usize) -> usize {
     address / CHUNK
 }
 
 /// Iterates over the chunks of a slice among the first `chunks`, in the order in which they are
 /// summed.
+#[inline]
 pub fn chunks_of_slice(slice: usize, chunks: usize) -> impl Iterator<Item = usize> {
     (slice..chunks).step_by(SLICES)
 }
 
 /// Returns the number of chunks that hold the addresses below `nj`.
+#[inline]
 pub fn chunks_below(nj: usize) -> usize {
     nj.div_ceil(CHUNK)
 }
 
 /// Rounds a count, at least 1, up to a number in which only this many leading bits are not zero.
+#[inline]
 pub fn rounded_up(count: usize, leading_bits: u32) -> usize {
     let unit = (count.max(1).ilog2() + 1).saturating_sub(leading_bits);
     count.max(1).div_ceil(1 << unit) << unit
@@ -54,18 +58,21 @@ impl Partition {
     pub const WHOLE: Partition = Partition { ranges: 1, sets: 1 };
 
     /// Iterates over every partition that occupies at most this many devices.
+    #[inline]
     pub fn among(devices: usize) -> impl Iterator<Item = Partition> {
         let numbers_of_sets = (0..=SLICE_GROUPS.ilog2()).map(|bits| 1 << bits).filter(move |sets| *sets <= devices);
         numbers_of_sets.flat_map(move |sets| (1..=devices / sets).map(move |ranges| Partition { ranges, sets }))
     }
 
     /// Returns the number of devices that it occupies.
+    #[inline]
     pub fn devices(&self) -> usize {
         self.ranges * self.sets
     }
 
     /// Returns the assignment of the device at a place for a block of `ni` sinks. It has no sinks
     /// beyond the devices that the partition occupies.
+    #[inline]
     pub fn assignment(&self, place: usize, ni: usize) -> Assignment {
         let range = place / self.sets;
         let border = |range: usize| match range {
@@ -91,21 +98,25 @@ pub struct Assignment {
 
 impl Assignment {
     /// Returns the assignment that has a whole block of `ni` sinks.
+    #[inline]
     pub fn whole(ni: usize) -> Assignment {
         Partition::WHOLE.assignment(0, ni)
     }
 
     /// Iterates over the slices, in ascending order.
+    #[inline]
     pub fn slices(&self) -> impl ExactSizeIterator<Item = usize> + use<> {
         (self.set..SLICES).step_by(self.sets)
     }
 
     /// Whether it has all slices of another.
+    #[inline]
     pub fn covers(&self, other: &Assignment) -> bool {
         other.sets.is_multiple_of(self.sets) && self.has(other.set)
     }
 
     /// Whether a slice is among them.
+    #[inline]
     pub fn has(&self, slice: usize) -> bool {
         slice % self.sets == self.set
     }

@@ -42,11 +42,13 @@ impl RecordLine {
 }
 
 /// Returns the number of lines of the record of a source with this many Taylor coefficients.
+#[inline]
 pub const fn lines_of_record(n_coefficients: usize) -> usize {
     (2 + 3 * n_coefficients + 2).div_ceil(RECORD_WORDS)
 }
 
 /// Returns the place of the word that holds the index and, in its upper half, the address.
+#[inline]
 pub const fn index_word(words: usize) -> usize {
     words - 2
 }
@@ -127,6 +129,7 @@ impl<'a> Records<'a> {
     }
 
     /// Whether there are no records.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -138,11 +141,13 @@ impl<'a> Records<'a> {
     }
 
     /// Iterates over the records.
+    #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'a>> + Clone + use<'a> {
         self.lines.chunks_exact(self.lines_of_record).map(Record)
     }
 
     /// Returns the records before a place, and those from it on.
+    #[inline]
     pub fn split_at(&self, place: usize) -> [Records<'a>; 2] {
         let (first, rest) = self.lines.split_at(place * self.lines_of_record);
         [first, rest].map(|lines| Records { lines, ..*self })
@@ -155,6 +160,7 @@ impl<'a> Records<'a> {
     }
 
     /// Returns the number of words of 64 bits in each record.
+    #[inline]
     pub fn words(&self) -> usize {
         self.lines_of_record * RECORD_WORDS
     }
@@ -170,6 +176,7 @@ impl<'a> Record<'a> {
 
 /// Returns the lines of the records of some sources, given with their addresses, that have this
 /// many Taylor coefficients.
+#[inline]
 pub fn lines(n_coefficients: usize, sources: impl IntoIterator<Item = (u32, Source)>) -> Vec<RecordLine> {
     let mut lines = Vec::new();
     for (address, source) in sources {

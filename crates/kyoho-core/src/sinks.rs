@@ -15,6 +15,7 @@ const fn width_of(vectors: usize, steps: bool) -> usize {
 }
 
 /// Returns the count of numbers of a sink of an interaction.
+#[inline]
 pub fn width(interaction: &Interaction) -> usize {
     width_of(interaction.n_derivatives, interaction.is_regular())
 }
@@ -72,21 +73,25 @@ impl<'a> SinkSlice<'a> {
     /// Returns the numbers of the sinks, one sink after another: the index in the lower half of 64
     /// bits, the squared softening, the squared radius, the vectors and, in regular forces, the
     /// step.
+    #[inline]
     pub fn numbers(&self) -> &'a [f64] {
         self.numbers
     }
 
     /// Returns the number of sinks.
+    #[inline]
     pub fn len(&self) -> usize {
         self.numbers.len() / self.width()
     }
 
     /// Whether there are no sinks.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
     /// Returns the sink at a place; vectors that the order does not need are zero.
+    #[inline]
     pub fn get(&self, place: usize) -> Sink {
         by_kind!((self.vectors, self.steps), VECTORS, STEPS => self.with::<VECTORS, STEPS>(place))
     }
@@ -106,22 +111,26 @@ impl<'a> SinkSlice<'a> {
     }
 
     /// Iterates over the sinks.
+    #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = Sink> + use<'a> {
         (0..self.len()).map(move |place| self.get(place))
     }
 
     /// Returns the sinks at some places.
+    #[inline]
     pub fn range(&self, places: Range<usize>) -> SinkSlice<'a> {
         let width = self.width();
         SinkSlice { numbers: &self.numbers[places.start * width..places.end * width], ..*self }
     }
 
     /// Iterates over slices of `count` sinks; the last one may have fewer.
+    #[inline]
     pub fn chunks(self, count: usize) -> impl Iterator<Item = SinkSlice<'a>> {
         self.numbers.chunks(count * self.width()).map(move |numbers| SinkSlice { numbers, ..self })
     }
 
     /// Returns the sinks before a place, and those from it on.
+    #[inline]
     pub fn split_at(&self, place: usize) -> (SinkSlice<'a>, SinkSlice<'a>) {
         (self.range(0..place), self.range(place..self.len()))
     }
@@ -166,6 +175,7 @@ pub struct Limits {
 
 impl Sinks {
     /// Makes sinks of an interaction.
+    #[inline]
     pub fn of(interaction: &Interaction, sinks: impl IntoIterator<Item = Sink>) -> Result<Sinks> {
         let mut all = Sinks::default();
         all.collect(sinks.into_iter(), interaction)?;
@@ -173,27 +183,32 @@ impl Sinks {
     }
 
     /// Returns the number of sinks.
+    #[inline]
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// Whether there are no sinks.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Returns all sinks.
+    #[inline]
     pub fn all(&self) -> SinkSlice<'_> {
         let Sinks { vectors, steps, .. } = *self;
         SinkSlice { numbers: &self.pages.as_slice()[..self.count * width_of(vectors, steps)], vectors, steps }
     }
 
     /// Returns the sinks at some places.
+    #[inline]
     pub fn range(&self, places: Range<usize>) -> SinkSlice<'_> {
         self.all().range(places)
     }
 
     /// Copies the sinks of an iterator, and returns their summary.
+    #[inline]
     pub fn collect(&mut self, sinks: impl Iterator<Item = Sink>, interaction: &Interaction) -> Result<SinkScan> {
         let width = self.empty(interaction);
         self.reserve(sinks.size_hint().0, width)?;
@@ -209,6 +224,7 @@ impl Sinks {
     }
 
     /// Makes room for `count` sinks, which are to be written.
+    #[inline]
     pub fn make_room(&mut self, count: usize, interaction: &Interaction) -> Result<()> {
         let width = self.empty(interaction);
         self.reserve(count, width)?;
@@ -236,11 +252,13 @@ impl Sinks {
     }
 
     /// Returns the numbers of all sinks, to be written.
+    #[inline]
     pub fn numbers_mut(&mut self) -> &mut [f64] {
         &mut self.pages.as_mut_slice()[..self.count * width_of(self.vectors, self.steps)]
     }
 
     /// Returns the memory of the sinks.
+    #[inline]
     pub fn pages(&self) -> &Pages {
         &self.pages
     }
@@ -264,6 +282,7 @@ impl<F: Fn(usize) -> Sink + Sync> NumberedSinks for FromFn<F> {
 }
 
 /// Makes sinks, from the one of the number `first` on, and returns their summary.
+#[inline]
 pub fn fill(places: &mut [f64], first: usize, sinks: &impl NumberedSinks, limits: Limits) -> SinkScan {
     by_kind!((limits.vectors, limits.steps), VECTORS, STEPS => fill_with::<VECTORS, STEPS>(places, first, sinks, limits))
 }
@@ -287,6 +306,7 @@ fn fill_with<const VECTORS: usize, const STEPS: bool>(
 
 impl Limits {
     /// Returns those of an interaction.
+    #[inline]
     pub fn of(interaction: &Interaction) -> Limits {
         Limits {
             position: interaction.bounds.position,
@@ -342,6 +362,7 @@ impl SinkScan {
     }
 
     /// Returns the summary of the sinks of both.
+    #[inline]
     pub fn and(self, other: SinkScan) -> SinkScan {
         let largest = std::array::from_fn(|vector| self.largest[vector].max(other.largest[vector]));
         let softening2 = [self.softening2[0].min(other.softening2[0]), self.softening2[1].max(other.softening2[1])];

@@ -40,6 +40,7 @@ const FACTORIALS: [f64; MAX_COEFFICIENTS] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 72
 impl Source {
     /// Makes a source from its plain derivatives, none of them divided: position, velocity,
     /// acceleration, jerk, ... Those that are not given are zero.
+    #[inline]
     pub fn from_derivatives<const N: usize>(index: i32, mass: f64, time: f64, derivatives: [[f64; 3]; N]) -> Source {
         let mut coefficients = padded(derivatives);
         // The divisors are known when this is compiled, and the divisions are few and independent.
@@ -51,6 +52,7 @@ impl Source {
 }
 
 /// Returns the vectors with zeros behind them.
+#[inline]
 pub fn padded<const N: usize, const M: usize>(given: [[f64; 3]; N]) -> [[f64; 3]; M] {
     const { assert!(N <= M) };
     let mut all = [[0.0; 3]; M];
@@ -70,17 +72,20 @@ impl IndexRange {
     pub const EMPTY: IndexRange = IndexRange { lowest: i32::MAX, highest: i32::MIN };
 
     /// Returns the range, widened to hold one more index.
+    #[inline]
     pub fn with(self, index: i32) -> IndexRange {
         IndexRange { lowest: self.lowest.min(index), highest: self.highest.max(index) }
     }
 
     /// Returns the lowest and the highest index; the lowest is above the highest where there is
     /// none.
+    #[inline]
     pub fn bounds(&self) -> [i32; 2] {
         [self.lowest, self.highest]
     }
 
     /// Whether some index may be in both.
+    #[inline]
     pub fn meets(&self, other: &IndexRange) -> bool {
         self.lowest <= other.highest && other.lowest <= self.highest
     }
@@ -114,6 +119,7 @@ pub struct Chunk {
 
 impl Chunk {
     /// Makes a chunk of places without sources.
+    #[inline]
     pub fn new(n_coefficients: usize) -> Result<Chunk> {
         let length = (TAYLOR + 3 * n_coefficients) * (CHUNK / OCTET);
         let rows = bytemuck::try_zeroed_slice_box(length)
@@ -129,31 +135,37 @@ impl Chunk {
     }
 
     /// Iterates over the octets, each of `TAYLOR + 3 * n_coefficients` rows.
+    #[inline]
     pub fn octets(&self) -> impl ExactSizeIterator<Item = &[Row]> {
         self.rows.chunks_exact(self.rows.len() / (CHUNK / OCTET))
     }
 
     /// Returns the sources' indices.
+    #[inline]
     pub fn indices(&self) -> &[i32; CHUNK] {
         &self.index
     }
 
     /// Returns a range that holds the indices of all sources that were ever written here.
+    #[inline]
     pub fn index_range(&self) -> IndexRange {
         self.range
     }
 
     /// Whether the caller has ever written this place.
+    #[inline]
     pub fn is_set(&self, place: usize) -> bool {
         self.set[place / 64] >> (place % 64) & 1 == 1
     }
 
     /// Returns the number of places that the caller has ever written.
+    #[inline]
     pub fn count(&self) -> usize {
         self.set.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether the caller has written each of the first `count` places.
+    #[inline]
     pub fn all_set(&self, count: usize) -> bool {
         (0..count.div_ceil(64)).all(|word| {
             let wanted = match count - 64 * word {
@@ -166,16 +178,19 @@ impl Chunk {
 
     /// Returns a number that changes whenever a source of this chunk is written, and that no other
     /// state of it ever had.
+    #[inline]
     pub fn stamp(&self) -> u64 {
         self.stamp
     }
 
     /// Forgets all sources.
+    #[inline]
     pub fn clear(&mut self) {
         (self.range, self.set) = (IndexRange::EMPTY, [0; CHUNK / 64]);
     }
 
     /// Writes the source at a place, and the stamp of the chunk with it.
+    #[inline]
     pub fn write(&mut self, place: usize, source: &Source, stamp: u64) {
         let rows = self.rows.len() / (CHUNK / OCTET);
         let octet = &mut self.rows[place / OCTET * rows..][..rows];
@@ -193,6 +208,7 @@ impl Chunk {
 
     /// Writes the sources of the first places, of which so many coefficients are kept, in the place
     /// of all that are here, and adds their sizes to counts.
+    #[inline]
     pub fn replace_all(
         &mut self,
         sources: impl ExactSizeIterator<Item = Source>,
@@ -265,6 +281,7 @@ pub struct Sources {
 
 impl Sources {
     /// Makes an empty set of sources, each of which will have this many Taylor coefficients.
+    #[inline]
     pub fn new(n_coefficients: usize) -> Sources {
         Sources {
             n_coefficients,
@@ -281,18 +298,21 @@ impl Sources {
     }
 
     /// Makes an empty set of sources whose numbers have low limbs.
+    #[inline]
     pub fn with_low_limbs(n_coefficients: usize) -> Result<Sources> {
         let low = Boxed::new(Sources::new(n_coefficients), "sources")?;
         Ok(Sources { low: Some(low), ..Sources::new(n_coefficients) })
     }
 
     /// Whether numbers have low limbs.
+    #[inline]
     pub fn has_low_limbs(&self) -> bool {
         self.low.is_some()
     }
 
     /// Forgets all sources, after a device took others in their place, at this many addresses from
     /// 0 on, and counted their sizes.
+    #[inline]
     pub fn leave_to_device(&mut self, addresses: usize, census: Census) {
         self.chunks.clear();
         self.written.clear();
@@ -302,11 +322,13 @@ impl Sources {
 
     /// Returns the number of addresses, from 0 on, whose sources are on a device alone; then none
     /// are here.
+    #[inline]
     pub fn on_device(&self) -> usize {
         self.on_device
     }
 
     /// Makes an empty set of sources whose chunks will have other stamps than those of this one.
+    #[inline]
     pub fn successor(&self) -> Result<Sources> {
         let low = self.low.as_ref().map(|low| Boxed::new(Sources::new(low.n_coefficients), "sources"));
         let low = low.transpose()?;
@@ -315,22 +337,26 @@ impl Sources {
     }
 
     /// Returns the addresses that were written since [`Sources::forget_written`].
+    #[inline]
     pub fn written(&self) -> Written<'_> {
         if self.everything || self.written.len() >= MANY { Written::Many } else { Written::Addresses(&self.written) }
     }
 
     /// Returns the addresses that were written since these sources, or those before them, had a stamp.
+    #[inline]
     pub fn written_since(&self, stamp: u64) -> Written<'_> {
         if stamp < self.forgotten { Written::Many } else { self.written() }
     }
 
     /// The number of writes so far, which stamps are.
+    #[inline]
     pub fn stamp(&self) -> u64 {
         self.stamp
     }
 
     /// Forgets which addresses were written, after the devices of a block have fetched them; the
     /// others will compare stamps.
+    #[inline]
     pub fn forget_written(&mut self) {
         self.written.clear();
         (self.everything, self.forgotten) = (false, self.stamp);
@@ -338,6 +364,7 @@ impl Sources {
 
     /// Returns the chunks of the addresses from 0 on below `count`, each with a new stamp, for
     /// sources that will replace all others.
+    #[inline]
     pub fn room_for_all(&mut self, count: usize) -> Result<&mut [Option<Boxed<Chunk>>]> {
         memory::lengthen(&mut self.chunks, chunks_below(count), "the table of sources", || None)?;
         self.stamp += 1;
@@ -352,6 +379,7 @@ impl Sources {
     }
 
     /// Notes that all sources were replaced by others at this many addresses from 0 on.
+    #[inline]
     pub fn all_are_replaced(&mut self, count: usize, census: Census) {
         self.written.clear();
         self.everything = true;
@@ -360,11 +388,13 @@ impl Sources {
     }
 
     /// Counts all sources as written, for devices that have fetched nothing yet.
+    #[inline]
     pub fn all_is_written(&mut self) {
         self.everything = true;
     }
 
     /// Notes that devices have to fetch the source at an address.
+    #[inline]
     pub fn note_written(&mut self, address: usize) {
         if self.written.len() < MANY {
             match self.written.try_reserve(1) {
@@ -385,21 +415,25 @@ impl Sources {
     }
 
     /// Returns the sizes that were counted last for an address.
+    #[inline]
     pub fn sizes(&self, address: usize) -> Option<Sizes> {
         self.chunk(chunk_of(address)).map(|chunk| chunk.sizes[address % CHUNK])
     }
 
     /// Returns the number of Taylor coefficients that are kept of a source.
+    #[inline]
     pub fn n_coefficients(&self) -> usize {
         self.n_coefficients
     }
 
     /// Returns the number of addresses that were ever written.
+    #[inline]
     pub fn count(&self) -> usize {
         self.count
     }
 
     /// Returns the bytes in use.
+    #[inline]
     pub fn bytes(&self) -> usize {
         let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.n_coefficients) * CHUNK * 8;
         let tables = self.chunks.capacity() * size_of::<Option<Boxed<Chunk>>>() + self.written.capacity() * 4;
@@ -408,16 +442,19 @@ impl Sources {
     }
 
     /// Returns the number of chunks that hold the written addresses below `nj`, gaps included.
+    #[inline]
     pub fn chunks_below(&self, nj: usize) -> usize {
         chunks_below(nj).min(self.chunks.len().max(chunks_below(self.on_device)))
     }
 
     /// Returns the chunk with this number, if any of its addresses was written.
+    #[inline]
     pub fn chunk(&self, chunk: usize) -> Option<&Chunk> {
         self.chunks.get(chunk)?.as_deref()
     }
 
     /// Writes the source at an address, and the low limbs of its numbers.
+    #[inline]
     pub fn write_limbs(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
         self.write(address, source)?;
         match &mut self.low {
@@ -451,6 +488,7 @@ impl Sources {
 
     /// Returns all chunks, and a new stamp for those that sources are written to as
     /// [`Sources::write_back`] does.
+    #[inline]
     pub fn chunks_to_write_back(&mut self) -> (&mut [Option<Boxed<Chunk>>], u64) {
         self.stamp += 1;
         self.forgotten = self.stamp;
@@ -458,6 +496,7 @@ impl Sources {
     }
 
     /// Counts sources that were written to [`Sources::chunks_to_write_back`] where there were none.
+    #[inline]
     pub fn count_written_back(&mut self, new: usize) {
         self.count += new;
     }
@@ -483,18 +522,21 @@ impl Sources {
 
     /// Returns the units for pairs of all written sources and of sinks whose vectors have these
     /// largest components.
+    #[inline]
     pub fn units(&self, sinks: &[f64; MAX_DERIVATIVES], interaction: &Interaction) -> Units {
         self.census.units(sinks, &interaction.bounds, interaction.n_derivatives)
     }
 
     /// Returns a number of the size of the largest component of all positions, of which units depend
     /// on nothing else.
+    #[inline]
     pub fn size_of_positions(&self) -> f64 {
         self.census.size_of_positions()
     }
 
     /// Whether the sources of a chunk have these positions, and these indices if they are compared,
     /// in their order. Only places that were written are compared.
+    #[inline]
     pub fn chunk_has(
         &self,
         number: usize,
@@ -512,6 +554,7 @@ impl Sources {
     }
 
     /// Calls `take` with the bodies at addresses below an end, in the order of their addresses.
+    #[inline]
     pub fn each_below(&self, nj: usize, mut take: impl FnMut(usize, Body)) {
         for (number, chunk) in self.chunks.iter().take(chunks_below(nj)).enumerate() {
             let Some(chunk) = chunk else { continue };
@@ -523,6 +566,7 @@ impl Sources {
     }
 
     /// Returns the number of addresses below an end to which a source was written.
+    #[inline]
     pub fn count_below(&self, end: usize) -> usize {
         let whole = end / CHUNK;
         if whole >= self.chunks.len() {
@@ -535,18 +579,21 @@ impl Sources {
     }
 
     /// Returns the index of the source at an address.
+    #[inline]
     pub fn index_of(&self, address: usize) -> Option<i32> {
         let chunk = self.chunk(chunk_of(address)).filter(|chunk| chunk.is_set(address % CHUNK))?;
         Some(chunk.indices()[address % CHUNK])
     }
 
     /// Whether a source was written to each address below an end.
+    #[inline]
     pub fn has_all_below(&self, end: usize) -> bool {
         (0..chunks_below(end))
             .all(|number| self.chunk(number).is_some_and(|chunk| chunk.all_set(CHUNK.min(end - number * CHUNK))))
     }
 
     /// Whether a source was written to an address.
+    #[inline]
     pub fn is_set(&self, address: usize) -> bool {
         self.place_of(address).is_some()
     }
@@ -558,12 +605,14 @@ impl Sources {
     }
 
     /// Returns the low limbs of the source at an address.
+    #[inline]
     pub fn read_low(&self, address: usize) -> Source {
         self.low.as_ref().and_then(|low| low.read(address)).unwrap_or_default()
     }
 
     /// Returns the source at an address, if it was written; coefficients that are not kept read as
     /// zero.
+    #[inline]
     pub fn read(&self, address: usize) -> Option<Source> {
         self.place_of(address).map(|(chunk, place)| chunk.read(place))
     }

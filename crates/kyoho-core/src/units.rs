@@ -20,39 +20,46 @@ impl Units {
     pub const CALLERS: Units = Units { mass: 0, length: 0, speed: 0 };
 
     /// Returns the factor of masses.
+    #[inline]
     pub fn mass_factor(self) -> f64 {
         power(self.mass)
     }
 
     /// Returns the factor of squared distances.
+    #[inline]
     pub fn distance2_factor(self) -> f64 {
         power(2 * self.length)
     }
 
     /// Returns the factor of times.
+    #[inline]
     pub fn time_factor(self) -> f64 {
         power(-self.rate())
     }
 
     /// Returns the factor of positions or of their first three derivatives: velocities,
     /// accelerations and jerks.
+    #[inline]
     pub fn derivative_factor(self, derivative: usize) -> f64 {
         power(self.length + derivative as i32 * self.rate())
     }
 
     /// Returns the factor that brings a summed potential back to the caller's units.
+    #[inline]
     pub fn potential_unit(self) -> f64 {
         power(self.length - self.mass)
     }
 
     /// Returns the factor that brings a summed acceleration, or one of its first three derivatives
     /// (jerk, snap and crackle), back to the caller's units.
+    #[inline]
     pub fn acceleration_unit(self, derivative: usize) -> f64 {
         power(2 * self.length - self.mass - derivative as i32 * self.rate())
     }
 
     /// Returns the factor that brings a summed number back to the caller's units. The numbers are
     /// the potential, then the components of acceleration, jerk, ...
+    #[inline]
     pub fn sum_unit(self, output: usize) -> f64 {
         match output {
             0 => self.potential_unit(),
@@ -61,6 +68,7 @@ impl Units {
     }
 
     /// Returns the factor that brings a squared distance of a pair back to the caller's units.
+    #[inline]
     pub fn distance2_unit(self) -> f64 {
         power(-2 * self.length)
     }
@@ -132,6 +140,7 @@ impl Census {
 
     /// Makes the census of sources that a device has counted: for each size, how many masses,
     /// positions, velocities and accelerations have it.
+    #[inline]
     pub fn of_counts(mut counts: Vec<[u32; 1 + COUNTED]>) -> Census {
         // Zeros are not counted.
         if let Some(zeros) = counts.first_mut() {
@@ -148,6 +157,7 @@ impl Census {
     }
 
     /// Returns the bytes in use.
+    #[inline]
     pub fn bytes(&self) -> usize {
         self.counts.capacity() * size_of::<[u32; 1 + COUNTED]>()
     }
@@ -204,6 +214,7 @@ impl Census {
     }
 
     /// Returns the least number of the size of the largest component of all positions.
+    #[inline]
     pub fn size_of_positions(&self) -> f64 {
         exponent(self.largest[1]).map_or(0.0, power)
     }
@@ -212,6 +223,7 @@ impl Census {
     /// components. They bring the coordinates of all sources but the outermost, or of sinks that
     /// are much farther out, to 1, the speeds too (if nothing moves, the accelerations), and the
     /// largest mass to where the catalogue wants it.
+    #[inline]
     pub fn units(&self, sinks: &[f64; MAX_DERIVATIVES], bounds: &Bounds, n_derivatives: usize) -> Units {
         let of_sinks = |derivative: usize| exponent(size_of_largest(&[sinks[derivative]]));
         let raised = of_sinks(0).map(|exponent| exponent - REACH);
@@ -233,6 +245,7 @@ fn raised_by(sources: Option<i32>, sinks: Option<i32>) -> i32 {
 impl Units {
     /// Returns the units for pairs of some sources, whose masses and vectors have these largest
     /// magnitudes, and of some sinks, whose vectors have those.
+    #[inline]
     pub fn of_group(
         mass: f64,
         sources: &[f64; MAX_DERIVATIVES],

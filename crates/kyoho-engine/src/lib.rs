@@ -179,11 +179,13 @@ impl System {
     }
 
     /// Returns the interaction that the system computes.
+    #[inline]
     pub fn interaction(&self) -> &Arc<Interaction> {
         &self.interaction
     }
 
     /// Returns its setup; after a device failed, with the backend and the devices that went on.
+    #[inline]
     pub fn setup(&self) -> &Setup {
         self.devices.setup()
     }
@@ -320,6 +322,7 @@ impl System {
     }
 
     /// Returns the time that was set last.
+    #[inline]
     pub fn time(&self) -> f64 {
         self.time
     }

@@ -196,6 +196,7 @@ impl System {
 impl QuadForce {
     /// Returns the force on a sink of a block of precision `quad` in numbers of two doubles; in
     /// other precisions low limbs are zero.
+    #[inline]
     pub fn of(forces: &Forces, sink: usize) -> QuadForce {
         let n_outputs = forces.interaction.n_outputs;
         let low = |place: usize| forces.low_row(sink).get(place).copied().unwrap_or(0.0);

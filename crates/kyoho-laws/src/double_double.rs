@@ -327,6 +327,7 @@ impl<T: Limb> Double<T> {
     }
 
     /// Returns the natural logarithm, to about `2^-100`.
+    #[inline]
     pub fn log(self) -> Self {
         let first = self.high.logarithm();
         // A step of Newton's method; the two halves keep the exponential finite.
@@ -338,6 +339,7 @@ impl<T: Limb> Double<T> {
     }
 
     /// Returns a power of a number above zero; zero and negative numbers have those of doubles.
+    #[inline]
     pub fn pow(self, exponent: Self) -> Self {
         let power = (exponent * self.log()).exp();
         let of_high = self.high.power(exponent.high);
@@ -347,11 +349,13 @@ impl<T: Limb> Double<T> {
     }
 
     /// Returns the sine.
+    #[inline]
     pub fn sin(self) -> Self {
         self.sine(T::ZERO)
     }
 
     /// Returns the cosine.
+    #[inline]
     pub fn cos(self) -> Self {
         self.sine(T::ONE)
     }

@@ -124,6 +124,7 @@ impl<G: Gpu> SourceKernels<G> {
     ///
     /// # Safety
     /// See [`SourceKernels::fetch`].
+    #[inline]
     pub unsafe fn predict(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
@@ -232,6 +233,7 @@ impl<G: Gpu> GpuSources<G> {
     }
 
     /// Returns how often the sources have changed.
+    #[inline]
     pub fn changes(&self) -> u64 {
         self.changes
     }
@@ -243,6 +245,7 @@ impl<G: Gpu> GpuSources<G> {
     }
 
     /// Whether the sources of an assignment are predicted to a target.
+    #[inline]
     pub fn is_predicted(&self, target: &PredictionTarget, assignment: &Assignment) -> bool {
         self.predicted.as_ref().is_some_and(|(of, whose)| of == target && whose.covers(assignment))
     }
@@ -251,6 +254,7 @@ impl<G: Gpu> GpuSources<G> {
     ///
     /// # Safety
     /// See [`SourceKernels::fetch`].
+    #[inline]
     pub unsafe fn predict(&mut self, queue: usize, step: &Step, of: Assignment, overlaps: bool) -> Result<()> {
         let on = (&self.gpu, &self.queues[queue]);
         // SAFETY: the caller's promise.
@@ -346,6 +350,7 @@ impl<G: Gpu> GpuSources<G> {
 
     /// Page-locks memory of which this many bytes are used, if they are many and that was not tried
     /// before. Where it fails, the memory is only slower.
+    #[inline]
     pub fn lock_used(&mut self, memory: &Pages, used: usize) {
         if used > COPIED && !memory.is_locked_for(self.key) {
             // SAFETY: the lock goes before the memory does.
@@ -362,6 +367,7 @@ impl<G: Gpu> GpuSources<G> {
     }
 
     /// Page-locks the memory of sums to which this device copies, if they are many.
+    #[inline]
     pub fn lock_sums(&mut self, sums: &Sums) {
         let used = size_of_val(&sums.values[..]);
         self.lock_used(sums.values.pages(), used);
@@ -369,6 +375,7 @@ impl<G: Gpu> GpuSources<G> {
     }
 
     /// Returns the device's address of page-locked memory, if kernels reach it.
+    #[inline]
     pub fn address_of(&self, memory: &[u8]) -> Option<Address<G>> {
         self.locks.of(memory.as_ptr().addr(), |registration, before| registration.device_address(before))?
     }
@@ -382,6 +389,7 @@ impl<G: Gpu> GpuSources<G> {
     }
 
     /// Returns the memory of results that stay on the device.
+    #[inline]
     pub fn kept_results(&self) -> &G::Memory {
         &self.kept
     }
