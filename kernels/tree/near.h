@@ -140,7 +140,7 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
     // The sinks that are summed at a time.
     LOCAL uint turn_sinks[MOST_OF_TURN];
     // Whether the source that is a sink itself was among those that are summed directly.
-    LOCAL uint seen[MOST_OF_TURN + MOST_SINKS];
+    LOCAL unsigned char seen[MOST_OF_TURN + MOST_SINKS];
     // The first source that each sink leaves out.
     LOCAL uint own[MOST_OF_TURN + MOST_SINKS];
     // The sources of the tile themselves, whatever they count as.
@@ -151,6 +151,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
     // From the first source that a sink of the turn leaves out to the end of the last.
     LOCAL uint own_range[2];
     LOCAL double totals[4 * MOST_OF_TURN];
+    // The centre of the group. Sums leave too few registers for it.
+    LOCAL CellPlace centre;
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const double unit = frame[CUBE_TO_UNITS];
@@ -165,7 +167,10 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
         if (!is_part && entries > MOST_OF_PART - LANES)
             continue;
         const Sink group = sinks[(long)LEVELS_OF_SINKS * room + number];
-        const CellPlace centre = place_of_sink(&group, sink_places, sink_highs, sink_lows);
+        SYNC_32;
+        if (THREAD == 0)
+            centre = place_of_sink(&group, sink_places, sink_highs, sink_lows);
+        SYNC_32;
         // Where sinks are the sources, a body at the place of a sink is in its leaf, of which the sink
         // may be one body alone.
         const Cell own_cell = cells[own_kind == OWN_ITSELF ? group.cell : 0];
@@ -221,7 +226,6 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
                 }
             }
             SYNC_32;
-            const uint own_first = own_range[0], own_end = own_range[1];
             uint filled = 0, in_piece = 0;
             for (uint entry = 0; entry < entries; entry += LANES) {
                 // The cells, and where the bodies of each begin among those of all.
@@ -267,7 +271,7 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
                             // A sink that is one of many in a point is taken from the sums afterwards.
                             tile_places[to] = is_point ? OF_POINT : with_index;
                             const int is_close = fma(from_x, from_x, fma(from_y, from_y, from_z * from_z)) <= reach2;
-                            if (guards_close && is_close || with_index >= own_first && with_index < own_end) {
+                            if (guards_close && is_close || with_index >= own_range[0] && with_index < own_range[1]) {
                                 ATOMIC_MIN(&guards[0], to);
                                 ATOMIC_MAX(&guards[1], to + 1);
                             }
