@@ -371,7 +371,7 @@ pub const AMONG_OTHERS: Check = Check {
     needs: Needs::TreesOfGpu,
     run: |target, findings| {
         let mut sources = plummer(MANY);
-        // Indices are addresses, then they are none.
+        // Indices are addresses; then they are none, many bodies are in one point, and masses have both signs.
         for index_of in [|number: usize| number as i32, |number: usize| 7 - number as i32] {
             (0..).zip(&mut sources).for_each(|(number, source)| source.index = index_of(number));
             let sinks = sinks_of(&sources, 1e-6);
@@ -404,6 +404,9 @@ pub const AMONG_OTHERS: Check = Check {
                 let [errors, _] = model.errors(&found, &those, None);
                 measure(findings, &what, errors, LIMITS.map(|limit| limit * ACCURACY));
             }
+            let point = sources[0];
+            sources[..100].fill(point);
+            sources.iter_mut().step_by(5).for_each(|source| source.mass = -source.mass);
         }
         Ok(())
     },

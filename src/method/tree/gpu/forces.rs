@@ -474,6 +474,13 @@ impl<G: Gpu> Forces<G> {
                 ];
                 launch_after_copies(on, &mut kernels.find_interactions, (blocks(level), LANES), &arguments)?;
             }
+            if asked.adds {
+                // Forces are added once, by lists that are complete.
+                let (words, ..) = self.report(on)?;
+                if words > self.room {
+                    return Ok(Needed { words, ..needed });
+                }
+            }
             self.clock.end(on, TreePhase::Walk)?;
             let all = WALKED.iter().map(|level| blocks(*level)).sum();
             let arguments = [
