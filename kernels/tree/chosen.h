@@ -21,10 +21,10 @@ choose_none(GLOBAL uint *sink_numbers, GLOBAL uint *chosen_cells, GLOBAL uint *f
 // sink, and marks the cells around it. If some sink is no source, `found` says so. The indices of
 // sinks are `stride` bytes apart; `keyed` and `places` are as in `find_source`.
 KERNEL(KEY_THREADS, 4)
-choose_sources(const BodyLayout layout, GLOBAL const char *bodies, const BodyLayout sink_layout, GLOBAL const char *sinks,
-    GLOBAL const char *sink_indices, long stride, GLOBAL const ulong *keys, GLOBAL const uint *ranks,
-    GLOBAL const uint *leaves, GLOBAL const uint *parents, GLOBAL uint *owns, GLOBAL uint *sink_numbers,
-    GLOBAL uint *chosen_cells, GLOBAL uint *found, uint count, uint keyed, uint places)
+choose_sources(const BodyLayout layout, GLOBAL const char *bodies, const BodyLayout sink_layout,
+    GLOBAL const char *sinks, GLOBAL const char *sink_indices, long stride, GLOBAL const ulong *keys,
+    GLOBAL const uint *ranks, GLOBAL const uint *leaves, GLOBAL const uint *parents, GLOBAL uint *owns,
+    GLOBAL uint *sink_numbers, GLOBAL uint *chosen_cells, GLOBAL uint *found, uint count, uint keyed, uint places)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
@@ -32,7 +32,8 @@ choose_sources(const BodyLayout layout, GLOBAL const char *bodies, const BodyLay
     if (sink >= count)
         return;
     uint body = 0;
-    const uint own = find_source(*(GLOBAL const int *)(sink_indices + sink * stride), keys, ranks, keyed, places, &body);
+    const int index = *(GLOBAL const int *)(sink_indices + sink * stride);
+    const uint own = find_source(index, keys, ranks, keyed, places, &body);
     int is_source = own != NO_SOURCE;
     for (int k = 0; k < 3 && is_source; ++k)
         is_source = position_of(bodies, &layout, body, k) == position_of(sinks, &sink_layout, sink, k);

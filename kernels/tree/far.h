@@ -113,8 +113,8 @@ shift_locals(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_high
 // expansions. Every 32 threads have a group. Bodies without a number are no sinks.
 KERNEL(VALUE_THREADS, ORDER < 5 ? 8 : 4)
 find_forces(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
-    GLOBAL const uint *sink_numbers, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts, GLOBAL const float *locals,
-    GLOBAL float4 *far_sums, uint room)
+    GLOBAL const uint *sink_numbers, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,
+    GLOBAL const float *locals, GLOBAL float4 *far_sums, uint room)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;

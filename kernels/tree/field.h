@@ -75,9 +75,10 @@ count_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const u
 // bodies of the share go to the end of `sink_counts`.
 KERNEL(SELECT_THREADS, 4)
 place_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *leaves, GLOBAL const uint *groups,
-    GLOBAL const uint *sink_numbers, GLOBAL const uint *chosen_cells, GLOBAL const uint *counts, GLOBAL const uint *totals,
-    GLOBAL Sink *sinks, GLOBAL uint *numbers, GLOBAL uint *sink_counts, GLOBAL const uint *found, uint begin, uint end,
-    uint bodies, uint room, uint room_of_groups, int are_some, int of_groups)
+    GLOBAL const uint *sink_numbers, GLOBAL const uint *chosen_cells, GLOBAL const uint *counts,
+    GLOBAL const uint *totals, GLOBAL Sink *sinks, GLOBAL uint *numbers, GLOBAL uint *sink_counts,
+    GLOBAL const uint *found, uint begin, uint end, uint bodies, uint room, uint room_of_groups, int are_some,
+    int of_groups)
 {
     LOCAL uint scanned[SELECT_THREADS], bounds[2];
     AFTER_EARLIER_KERNELS;

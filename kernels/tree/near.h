@@ -32,7 +32,8 @@
         float s2 = fma(dx, dx, fma(dy, dy, fma(dz, dz, softening2))); \
         const int is_own = is_guarded && (place) == own[i * wide + lane]; \
         if (is_guarded && !is_own && s2 < close2) { \
-            const uint from = tile_sources[j], to = i * wide + lane, sink = turn_sinks[to < of_turn ? to : of_turn - 1]; \
+            const uint from = tile_sources[j], to = i * wide + lane; \
+            const uint sink = turn_sinks[to < of_turn ? to : of_turn - 1]; \
             const float4 high = highs[from], low = lows[from], at = sink_highs[sink], rest = sink_lows[sink]; \
             dx = APART(high, low, at, rest, x), dy = APART(high, low, at, rest, y), dz = APART(high, low, at, rest, z); \
             s2 = fma(dx, dx, fma(dy, dy, fma(dz, dz, softening2))); \

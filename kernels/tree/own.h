@@ -97,7 +97,8 @@ link_indices(GLOBAL const ulong *keys, GLOBAL const uint *ranks, GLOBAL uint *fi
 
 // The first source with an index in the tree, and in `body` where it was given. Without keys, of which
 // there are `keyed`, the index of a source is its place, of which there are `places`.
-FUNCTION uint find_source(int index, GLOBAL const ulong *keys, GLOBAL const uint *ranks, uint keyed, uint places, uint *body)
+FUNCTION uint find_source(int index, GLOBAL const ulong *keys, GLOBAL const uint *ranks, uint keyed, uint places,
+    uint *body)
 {
     if (keyed == 0) {
         *body = (uint)index;
@@ -122,7 +123,8 @@ find_own(GLOBAL const char *sinks, long stride, GLOBAL const uint *order, GLOBAL
     if (place < count) {
         const uint sink = is_ordered ? order[place] : place;
         uint body = 0;
-        owns[place] = find_source(*(GLOBAL const int *)(sinks + sink * stride), keys, ranks, keyed, places, &body);
+        const int index = *(GLOBAL const int *)(sinks + sink * stride);
+        owns[place] = find_source(index, keys, ranks, keyed, places, &body);
     }
 }
 

@@ -35,11 +35,11 @@ FUNCTION void add_part(const Writer *writer, uint number, GLOBAL uint *used, GLO
 // angle.
 KERNEL(LANES, 32)
 find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
-    GLOBAL const uint *sink_numbers, GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches, GLOBAL const Sink *sinks, GLOBAL const uint *numbers,
-    GLOBAL const uint *sink_counts, GLOBAL uint *far_heads, GLOBAL uint *near_heads, GLOBAL uint *lists,
-    GLOBAL uint *used, GLOBAL uint *parts, GLOBAL const float *accelerations, GLOBAL const double *frame,
-    double softening2_given, float tolerance, float cut2, int by_angle, uint room, uint list_room, uint room_of_parts,
-    int level)
+    GLOBAL const uint *sink_numbers, GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches,
+    GLOBAL const Sink *sinks, GLOBAL const uint *numbers, GLOBAL const uint *sink_counts, GLOBAL uint *far_heads,
+    GLOBAL uint *near_heads, GLOBAL uint *lists, GLOBAL uint *used, GLOBAL uint *parts,
+    GLOBAL const float *accelerations, GLOBAL const double *frame, double softening2_given, float tolerance,
+    float cut2, int by_angle, uint room, uint list_room, uint room_of_parts, int level)
 {
     WALK_MEMORY;
     LOCAL uint kept[WALK_BUFFER], accepted[WALK_BUFFER];
@@ -64,7 +64,9 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
             pending = pending_of(lists, near_heads[of_level + parent]);
         }
         SYNC_32;
-        const float bound = tolerance * least_acceleration(accelerations, sink_numbers, &sink, (LOCAL_POINTER float *)scratch);
+        const float least_of_sink =
+            least_acceleration(accelerations, sink_numbers, &sink, (LOCAL_POINTER float *)scratch);
+        const float bound = tolerance * least_of_sink;
         Writer far_writer, near_writer;
         far_writer.first = far_writer.last = near_writer.first = near_writer.last = NO_SEGMENT;
         far_writer.waiting = near_writer.waiting = 0;
