@@ -110,10 +110,11 @@ shift_locals(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_high
 }
 
 // The potentials, with their sign turned, and accelerations of the sinks of groups by their local
-// expansions. Every 32 threads have a group.
+// expansions. Every 32 threads have a group. Bodies without a number are no sinks.
 KERNEL(VALUE_THREADS, ORDER < 5 ? 8 : 4)
 find_forces(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
-    GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts, GLOBAL const float *locals, GLOBAL float4 *far_sums, uint room)
+    GLOBAL const uint *sink_numbers, GLOBAL const Sink *sinks, GLOBAL const uint *sink_counts,
+    GLOBAL const float *locals, GLOBAL float4 *far_sums, uint room)
 {
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
@@ -124,6 +125,8 @@ find_forces(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs
         GLOBAL const float4 *const of_group = (GLOBAL const float4 *)(locals + local_place(sink_counts, LEVELS_OF_SINKS, number));
         for (uint place = LANE; place < group.bodies; place += LANES) {
             const uint sink = group.first_body + place;
+            if (sink_numbers[sink] == NO_SINK)
+                continue;
             const float4 high = sink_highs[sink], low = sink_lows[sink];
             float values[4], expansion[LOCAL_STRIDE];
             read_local(of_group, expansion);

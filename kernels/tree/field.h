@@ -1,10 +1,22 @@
 // The levels of sinks, and the first pass, which finds accelerations to about a tenth.
 
-// The sinks that a cell is: of levels 0 to 2, or of groups.
-FUNCTION uint sinks_of_cell(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *groups, uint cell,
-    int level)
+// Whether each body of a cell is a sink alone.
+FUNCTION int are_alone(GLOBAL const uint *groups, uint cell, int level)
 {
-    return level == LEVELS_OF_SINKS ? groups[cell] : (uint)is_sink(cells, parents, cell, most_of_level(level));
+    return level == LEVELS_OF_SINKS && groups[cell] > 1;
+}
+
+// The sinks that a cell is: of levels 0 to 2, or of groups. Of bodies alone only those count that have
+// a number among sinks.
+FUNCTION uint sinks_of_cell(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *groups,
+    GLOBAL const uint *sink_numbers, uint cell, int level)
+{
+    if (!are_alone(groups, cell, level))
+        return level == LEVELS_OF_SINKS ? groups[cell] : (uint)is_sink(cells, parents, cell, most_of_level(level));
+    uint some = 0;
+    for (uint body = cells[cell].first_body, end = body + cells[cell].bodies; body < end; ++body)
+        some += sink_numbers[body] != NO_SINK;
+    return some;
 }
 
 // The first body at a place or behind it with which a sink of level 0 begins.
@@ -20,11 +32,21 @@ FUNCTION uint start_of_sink(GLOBAL const Cell *cells, GLOBAL const uint *parents
     return first == place ? place : first + cells[cell].bodies;
 }
 
+// Whether a cell may be a sink: if the first body is in a share, from `bounds[0]` to before `bounds[1]`,
+// and, where only some bodies are sinks, one of those is in it.
+FUNCTION int may_be_sink(GLOBAL const Cell *cells, GLOBAL const uint *chosen_cells, int are_some, uint cell, uint count,
+    LOCAL_POINTER const uint *bounds)
+{
+    return cell < count && cells[cell].first_body >= bounds[0] && cells[cell].first_body < bounds[1]
+        && (!are_some || chosen_cells[cell]);
+}
+
 // Counts the sinks of a tile of cells: of levels 0 to 2, a row each, or of groups alone; only those
 // in the cells of level 0 that begin in a share of the sorted bodies, from `begin` to before `end`.
 KERNEL(SELECT_THREADS, 4)
 count_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *leaves, GLOBAL const uint *groups,
-    GLOBAL uint *counts, GLOBAL const uint *found, uint begin, uint end, uint bodies, int of_groups)
+    GLOBAL const uint *sink_numbers, GLOBAL const uint *chosen_cells, GLOBAL uint *counts, GLOBAL const uint *found,
+    uint begin, uint end, uint bodies, int are_some, int of_groups)
 {
     LOCAL uint totals[LEVELS_OF_SINKS], bounds[2];
     AFTER_EARLIER_KERNELS;
@@ -36,9 +58,9 @@ count_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const u
     SYNC;
     const uint cell = BLOCK * SELECT_THREADS + THREAD;
     const int first = of_groups ? LEVELS_OF_SINKS : 0, rows = of_groups ? 1 : LEVELS_OF_SINKS;
-    if (cell < found[FOUND_STARTS + GENERATIONS] && cells[cell].first_body >= bounds[0] && cells[cell].first_body < bounds[1]) {
+    if (may_be_sink(cells, chosen_cells, are_some, cell, found[FOUND_STARTS + GENERATIONS], bounds)) {
         for (int row = 0; row < rows; ++row) {
-            const uint some = sinks_of_cell(cells, parents, groups, cell, first + row);
+            const uint some = sinks_of_cell(cells, parents, groups, sink_numbers, cell, first + row);
             if (some > 0)
                 ATOMIC_ADD(&totals[row], some);
         }
@@ -53,9 +75,10 @@ count_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const u
 // bodies of the share go to the end of `sink_counts`.
 KERNEL(SELECT_THREADS, 4)
 place_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const uint *leaves, GLOBAL const uint *groups,
-    GLOBAL const uint *counts, GLOBAL const uint *totals, GLOBAL Sink *sinks, GLOBAL uint *numbers,
-    GLOBAL uint *sink_counts, GLOBAL const uint *found, uint begin, uint end, uint bodies, uint room,
-    uint room_of_groups, int of_groups)
+    GLOBAL const uint *sink_numbers, GLOBAL const uint *chosen_cells, GLOBAL const uint *counts,
+    GLOBAL const uint *totals, GLOBAL Sink *sinks, GLOBAL uint *numbers, GLOBAL uint *sink_counts,
+    GLOBAL const uint *found, uint begin, uint end, uint bodies, uint room, uint room_of_groups, int are_some,
+    int of_groups)
 {
     LOCAL uint scanned[SELECT_THREADS], bounds[2];
     AFTER_EARLIER_KERNELS;
@@ -67,12 +90,11 @@ place_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const u
     }
     SYNC;
     const uint cell = BLOCK * SELECT_THREADS + THREAD;
-    const int is_there = cell < found[FOUND_STARTS + GENERATIONS] && cells[cell].first_body >= bounds[0]
-        && cells[cell].first_body < bounds[1];
+    const int may_be = may_be_sink(cells, chosen_cells, are_some, cell, found[FOUND_STARTS + GENERATIONS], bounds);
     const int first = of_groups ? LEVELS_OF_SINKS : 0, rows = of_groups ? 1 : LEVELS_OF_SINKS;
     for (int row = 0; row < rows; ++row) {
         const int level = first + row;
-        const uint some = is_there ? sinks_of_cell(cells, parents, groups, cell, level) : 0;
+        const uint some = may_be ? sinks_of_cell(cells, parents, groups, sink_numbers, cell, level) : 0;
         const uint number = sum_before(some, scanned) + counts[row * BLOCKS + BLOCK];
         if (some > 0) {
             const Cell of = cells[cell];
@@ -80,9 +102,12 @@ place_sinks(GLOBAL const Cell *cells, GLOBAL const uint *parents, GLOBAL const u
             sink.cell = sink.around = cell;
             while (level > 0 && !is_sink(cells, parents, sink.around, most_of_level(level_before(level))))
                 sink.around = parents[sink.around];
-            sink.bodies = some > 1 ? 1 : of.bodies;
-            for (uint k = 0; k < some && (!of_groups || number + k < room_of_groups); ++k) {
-                sink.first_body = of.first_body + k;
+            const int each = are_alone(groups, cell, level);
+            sink.bodies = each ? 1 : of.bodies;
+            sink.first_body = of.first_body;
+            for (uint k = 0; k < some && (!of_groups || number + k < room_of_groups); ++k, ++sink.first_body) {
+                while (each && sink_numbers[sink.first_body] == NO_SINK)
+                    ++sink.first_body;
                 sinks[(long)level * room + number + k] = sink;
             }
             if (!of_groups)

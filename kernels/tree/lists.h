@@ -4,6 +4,9 @@
 
 #define NO_SEGMENT 0xffffffffu
 
+// The number of a body among sinks, if it is none.
+#define NO_SINK 0xffffffffu
+
 #if !IN_STEP
 // The sum of the values of the threads before this one, and of all 32.
 FUNCTION uint lanes_before(uint value, LOCAL_POINTER uint *scratch, uint *all)

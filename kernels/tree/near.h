@@ -1,6 +1,7 @@
 // The forces on groups by direct sums over the cells of their lists, to which the sums over far
-// cells are added. A block of 32 threads has a group. A thread has up to four of its sinks, and the
-// threads that have the same sinks share the sources in strands. A list of several segments is
+// cells are added. A block of 32 threads has a group. Bodies of it without a number are no sinks. A
+// thread has up to four of its sinks, and the threads that have the same sinks share the sources in
+// strands. A list of several segments is
 // summed by several blocks, a segment each, and then their sums are.
 //
 // The order of addition: up to NEAR_PIECE sources of a segment are a piece, and those of a strand in
@@ -15,7 +16,7 @@
 #define NEAR_TILE (4 * LANES)
 #define NEAR_PIECE (8 * NEAR_TILE)
 #define MOST_SINKS 4
-// Sinks of a group that are summed at a time.
+// Bodies of a group whose sinks are summed at a time.
 #define MOST_OF_TURN (2 * LANES)
 // From one number of the sinks of threads to the next.
 #define STRAND_STRIDE (LANES + 1)
@@ -31,7 +32,8 @@
         float s2 = fma(dx, dx, fma(dy, dy, fma(dz, dz, softening2))); \
         const int is_own = is_guarded && (place) == own[i * wide + lane]; \
         if (is_guarded && !is_own && s2 < close2) { \
-            const uint from = tile_sources[j], to = first_sink + i * wide + lane, sink = to < last ? to : last; \
+            const uint from = tile_sources[j], to = i * wide + lane; \
+            const uint sink = turn_sinks[to < of_turn ? to : of_turn - 1]; \
             const float4 high = highs[from], low = lows[from], at = sink_highs[sink], rest = sink_lows[sink]; \
             dx = APART(high, low, at, rest, x), dy = APART(high, low, at, rest, y), dz = APART(high, low, at, rest, z); \
             s2 = fma(dx, dx, fma(dy, dy, fma(dz, dz, softening2))); \
@@ -136,8 +138,10 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
     LOCAL float point_masses[LANES];
     // Where the bodies of a cell begin among those that come to the tile, as bits.
     LOCAL uint begins[NEAR_TILE / LANES];
+    // The sinks that are summed at a time.
+    LOCAL uint turn_sinks[MOST_OF_TURN];
     // Whether the source that is a sink itself was among those that are summed directly.
-    LOCAL uint seen[MOST_OF_TURN + MOST_SINKS];
+    LOCAL unsigned char seen[MOST_OF_TURN + MOST_SINKS];
     // The first source that each sink leaves out.
     LOCAL uint own[MOST_OF_TURN + MOST_SINKS];
     // The sources of the tile themselves, whatever they count as.
@@ -148,6 +152,8 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
     // From the first source that a sink of the turn leaves out to the end of the last.
     LOCAL uint own_range[2];
     LOCAL double totals[4 * MOST_OF_TURN];
+    // The centre of the group. Sums leave too few registers for it.
+    LOCAL CellPlace centre;
     AFTER_EARLIER_KERNELS;
     LET_NEXT_KERNEL_START;
     const double unit = frame[CUBE_TO_UNITS];
@@ -162,7 +168,10 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
         if (!is_part && entries > MOST_OF_PART - LANES)
             continue;
         const Sink group = sinks[(long)LEVELS_OF_SINKS * room + number];
-        const CellPlace centre = place_of_sink(&group, sink_places, sink_highs, sink_lows);
+        SYNC_32;
+        if (THREAD == 0)
+            centre = place_of_sink(&group, sink_places, sink_highs, sink_lows);
+        SYNC_32;
         // Where sinks are the sources, a body at the place of a sink is in its leaf, of which the sink
         // may be one body alone.
         const Cell own_cell = cells[own_kind == OWN_ITSELF ? group.cell : 0];
@@ -171,15 +180,22 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
         const float reach2 = (1.0f + CLOSE) * (1.0f + CLOSE) * (radius * radius);
         const int guards_close = softening2 == 0.0f || softening2 < close2;
         for (uint begin = 0; begin < group.bodies; begin += MOST_OF_TURN) {
-            const uint left = group.bodies - begin, of_turn = left < MOST_OF_TURN ? left : MOST_OF_TURN;
+            const uint left = group.bodies - begin, bodies_of_turn = left < MOST_OF_TURN ? left : MOST_OF_TURN;
+            uint of_turn = 0;
+            for (uint place = 0; place < bodies_of_turn; place += LANES) {
+                const uint body = group.first_body + begin + place + THREAD;
+                const int is = place + THREAD < bodies_of_turn && sink_numbers[body] != NO_SINK;
+                of_turn += choose(is, body, turn_sinks + of_turn, ends);
+            }
+            if (of_turn == 0)
+                continue;
             const uint each = sinks_of_thread(of_turn), wide = (of_turn + each - 1) / each, strands = LANES / wide;
             const uint strand = THREAD / wide, lane = THREAD % wide;
-            const uint first_sink = group.first_body + begin, last = first_sink + of_turn - 1;
             float x[MOST_SINKS], y[MOST_SINKS], z[MOST_SINKS], sums[MOST_SINKS][4];
             UNROLL
             for (uint i = 0; i < MOST_SINKS; ++i) {
                 const uint wanted = i * wide + lane;
-                const uint sink = group.first_body + begin + (wanted < of_turn ? wanted : of_turn - 1);
+                const uint sink = turn_sinks[wanted < of_turn ? wanted : of_turn - 1];
                 const float4 high = sink_highs[sink], low = sink_lows[sink];
                 x[i] = APART(high, low, centre.high, centre.low, x);
                 y[i] = APART(high, low, centre.high, centre.low, y);
@@ -200,7 +216,7 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
             SYNC_32;
             // Threads have places behind the last sink, too.
             for (uint place = THREAD; place < each * wide; place += LANES) {
-                const uint sink = group.first_body + begin + place;
+                const uint sink = turn_sinks[place < of_turn ? place : of_turn - 1];
                 const int has_own = own_kind >= OWN_LISTED && place < of_turn;
                 const uint source = has_own ? owns[sink] : own_kind == OWN_ITSELF ? sink : NO_SOURCE;
                 seen[place] = 0;
@@ -211,7 +227,6 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
                 }
             }
             SYNC_32;
-            const uint own_first = own_range[0], own_end = own_range[1];
             uint filled = 0, in_piece = 0;
             for (uint entry = 0; entry < entries; entry += LANES) {
                 // The cells, and where the bodies of each begin among those of all.
@@ -257,7 +272,7 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
                             // A sink that is one of many in a point is taken from the sums afterwards.
                             tile_places[to] = is_point ? OF_POINT : with_index;
                             const int is_close = fma(from_x, from_x, fma(from_y, from_y, from_z * from_z)) <= reach2;
-                            if (guards_close && is_close || with_index >= own_first && with_index < own_end) {
+                            if (guards_close && is_close || with_index >= own_range[0] && with_index < own_range[1]) {
                                 ATOMIC_MIN(&guards[0], to);
                                 ATOMIC_MAX(&guards[1], to + 1);
                             }
@@ -310,8 +325,10 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
             }
             SYNC_32;
             for (uint place = THREAD; place < of_turn; place += LANES) {
+                const uint sink = turn_sinks[place];
                 if (is_part) {
-                    GLOBAL float *const to = (GLOBAL float *)&lists[segment + 2 + entries] + PART_SUMS * (begin + place);
+                    GLOBAL float *const to =
+                        (GLOBAL float *)&lists[segment + 2 + entries] + PART_SUMS * (sink - group.first_body);
                     UNROLL
                     for (int q = 0; q < 4; ++q)
                         to[q] = (float)totals[4 * place + q];
@@ -321,7 +338,6 @@ add_near(GLOBAL const Cell *cells, GLOBAL const CellPlace *places, GLOBAL const 
                     UNROLL
                     for (int q = 0; q < 4; ++q)
                         sum[q] = totals[4 * place + q];
-                    const uint sink = group.first_body + begin + place;
                     write_sums(sum, seen[place] > 0, sink, sink_highs, sink_numbers, far_sums, forces, seen_sinks, softening2,
                         unit, mass_factor, adds, own_kind, is_sorted, done, sink - sink_counts[SHARE]);
                 }
@@ -350,6 +366,9 @@ join_parts(GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers, GLO
             continue;
         const Sink group = sinks[(long)LEVELS_OF_SINKS * room + number];
         for (uint place = THREAD; place < group.bodies; place += LANES) {
+            const uint sink = group.first_body + place;
+            if (sink_numbers[sink] == NO_SINK)
+                continue;
             double sum[4] = {0.0, 0.0, 0.0, 0.0};
             int is_seen = 0;
             for (uint segment = head; segment != NO_SEGMENT; segment = lists[segment + 1]) {
@@ -359,7 +378,6 @@ join_parts(GLOBAL const float4 *sink_highs, GLOBAL const uint *sink_numbers, GLO
                     sum[q] += from[q];
                 is_seen |= from[4] > 0.0f;
             }
-            const uint sink = group.first_body + place;
             write_sums(sum, is_seen, sink, sink_highs, sink_numbers, far_sums, forces, seen_sinks, softening2, unit, mass_factor,
                 adds, own_kind, is_sorted, done, sink - sink_counts[SHARE]);
         }

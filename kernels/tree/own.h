@@ -95,9 +95,24 @@ link_indices(GLOBAL const ulong *keys, GLOBAL const uint *ranks, GLOBAL uint *fi
     }
 }
 
+// The first source with an index in the tree, and in `body` where it was given. Without keys, of which
+// there are `keyed`, the index of a source is its place, of which there are `places`.
+FUNCTION uint find_source(int index, GLOBAL const ulong *keys, GLOBAL const uint *ranks, uint keyed, uint places,
+    uint *body)
+{
+    if (keyed == 0) {
+        *body = (uint)index;
+        return index >= 0 && (uint)index < places ? ranks[index] - 1 : NO_SOURCE;
+    }
+    const uint first = first_key(keys, keyed, index_key(index));
+    if (first == keyed || keys[first] >> BITS_OF_PLACE != index_key(index) >> BITS_OF_PLACE)
+        return NO_SOURCE;
+    *body = (uint)keys[first] & 0x7fffffffu;
+    return source_of_key(keys, ranks, first);
+}
+
 // Of each sink the first source with its index. The indices of sinks are `stride` bytes apart. The
-// sinks are in an order, or in their own. Without keys, of which there are `keyed`, the index of a
-// source is its place, of which there are `places`.
+// sinks are in an order, or in their own.
 KERNEL(KEY_THREADS, 4)
 find_own(GLOBAL const char *sinks, long stride, GLOBAL const uint *order, GLOBAL const ulong *keys,
     GLOBAL const uint *ranks, GLOBAL uint *owns, uint count, uint keyed, uint places, int is_ordered)
@@ -107,16 +122,9 @@ find_own(GLOBAL const char *sinks, long stride, GLOBAL const uint *order, GLOBAL
     const uint place = BLOCK * KEY_THREADS + THREAD;
     if (place < count) {
         const uint sink = is_ordered ? order[place] : place;
+        uint body = 0;
         const int index = *(GLOBAL const int *)(sinks + sink * stride);
-        uint own = NO_SOURCE;
-        if (keyed > 0) {
-            const uint first = first_key(keys, keyed, index_key(index));
-            if (first < keyed && keys[first] >> BITS_OF_PLACE == index_key(index) >> BITS_OF_PLACE)
-                own = source_of_key(keys, ranks, first);
-        } else if (index >= 0 && (uint)index < places) {
-            own = ranks[index] - 1;
-        }
-        owns[place] = own;
+        owns[place] = find_source(index, keys, ranks, keyed, places, &body);
     }
 }
 

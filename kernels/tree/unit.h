@@ -13,4 +13,5 @@
 #include "tree/lists.h"
 #include "tree/field.h"
 #include "tree/own.h"
+#include "tree/chosen.h"
 #include "tree/near.h"

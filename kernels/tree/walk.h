@@ -12,12 +12,13 @@
 #define LEAST_S2_OF_ORDER LEAST_S2
 #endif
 
-// The least acceleration of the bodies of a sink.
-FUNCTION float least_acceleration(GLOBAL const float *accelerations, const Sink *sink, LOCAL_POINTER float *scratch)
+// The least acceleration of the bodies of a sink, but for those that are no sinks.
+FUNCTION float least_acceleration(GLOBAL const float *accelerations, GLOBAL const uint *sink_numbers, const Sink *sink,
+    LOCAL_POINTER float *scratch)
 {
     float least = INFINITY_32;
-    for (uint body = THREAD; body < sink->bodies; body += LANES)
-        least = fmin(least, accelerations[sink->first_body + body]);
+    for (uint body = sink->first_body + THREAD, end = sink->first_body + sink->bodies; body < end; body += LANES)
+        least = sink_numbers[body] == NO_SINK ? least : fmin(least, accelerations[body]);
     return least_of_32(least, scratch);
 }
 
@@ -34,11 +35,11 @@ FUNCTION void add_part(const Writer *writer, uint number, GLOBAL uint *used, GLO
 // angle.
 KERNEL(LANES, 32)
 find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
-    GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches, GLOBAL const Sink *sinks, GLOBAL const uint *numbers,
-    GLOBAL const uint *sink_counts, GLOBAL uint *far_heads, GLOBAL uint *near_heads, GLOBAL uint *lists,
-    GLOBAL uint *used, GLOBAL uint *parts, GLOBAL const float *accelerations, GLOBAL const double *frame,
-    double softening2_given, float tolerance, float cut2, int by_angle, uint room, uint list_room, uint room_of_parts,
-    int level)
+    GLOBAL const uint *sink_numbers, GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches,
+    GLOBAL const Sink *sinks, GLOBAL const uint *numbers, GLOBAL const uint *sink_counts, GLOBAL uint *far_heads,
+    GLOBAL uint *near_heads, GLOBAL uint *lists, GLOBAL uint *used, GLOBAL uint *parts,
+    GLOBAL const float *accelerations, GLOBAL const double *frame, double softening2_given, float tolerance,
+    float cut2, int by_angle, uint room, uint list_room, uint room_of_parts, int level)
 {
     WALK_MEMORY;
     LOCAL uint kept[WALK_BUFFER], accepted[WALK_BUFFER];
@@ -63,7 +64,9 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
             pending = pending_of(lists, near_heads[of_level + parent]);
         }
         SYNC_32;
-        const float bound = tolerance * least_acceleration(accelerations, &sink, (LOCAL_POINTER float *)scratch);
+        const float least_of_sink =
+            least_acceleration(accelerations, sink_numbers, &sink, (LOCAL_POINTER float *)scratch);
+        const float bound = tolerance * least_of_sink;
         Writer far_writer, near_writer;
         far_writer.first = far_writer.last = near_writer.first = near_writer.last = NO_SEGMENT;
         far_writer.waiting = near_writer.waiting = 0;

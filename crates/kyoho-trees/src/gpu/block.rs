@@ -20,7 +20,7 @@ use super::builder::{Built, Given, Tree};
 use super::clock::Clock;
 use super::companions::Companions;
 use super::constants::{BodyLayout, PACKED_BYTES};
-use super::forces::{Asked, Forces, OtherSinks};
+use super::forces::{Asked, Forces, ForcesOn};
 use super::neighbours::{NeighbourSearch, SearchedSinks};
 use super::own::{Indices, Located, Own, OwnSources};
 use super::shares::Times;
@@ -312,18 +312,25 @@ impl<G: Gpu> TreeSums<G> {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
-            let others = match sinks {
+            let on_sinks = match sinks {
+                Some((sinks, true)) if self.own.choose(on, (&self.sources, given), sinks)? => {
+                    ForcesOn::Some(self.own.chosen(sinks.count))
+                }
                 Some((sinks, skips)) => {
                     let tree = built_of_sinks(on, &mut self.sinks, sinks, &self.sources)?;
                     tree.sum_moments(on, asked.order, asked.criterion)?;
                     let order = Some(tree.sorted_numbers());
                     let own = if skips { self.own.find(on, &self.sources, sinks, order)? } else { Own::None };
-                    Some(OtherSinks { tree, own })
+                    ForcesOn::Others { tree, own }
                 }
-                None => None,
+                None => ForcesOn::All,
             };
-            let with = (&mut self.sources, &mut self.forces);
-            sum_by_cells(on, with, others.as_ref(), (given, asked), self.results.0.address())?;
+            let (are_some, to) = (matches!(on_sinks, ForcesOn::Some(_)), self.results.0.address());
+            sum_by_cells(on, (&mut self.sources, &mut self.forces), &on_sinks, (given, asked), to)?;
+            if are_some {
+                self.own.repeat_forces(on, self.count, to)?;
+                on.0.synchronize(on.1)?;
+            }
         }
         Ok(())
     }
@@ -369,7 +376,7 @@ impl<G: Gpu> TreeSums<G> {
                 let begun = Instant::now();
                 self.build_sources(on, given)?;
                 let ready = begun.elapsed().as_secs_f64();
-                sum_by_cells(on, (&mut self.sources, &mut self.forces), None, (given, asked), to)?;
+                sum_by_cells(on, (&mut self.sources, &mut self.forces), &ForcesOn::All, (given, asked), to)?;
                 let seconds = begun.elapsed().as_secs_f64() - ready;
                 Ok((self.sources.sorted_numbers(), Times { ready, seconds }))
             })
@@ -478,15 +485,15 @@ impl<G: Gpu> TreeSums<G> {
     }
 }
 
-/// Sums the forces of a tree of sources by expansions, on itself or on a tree of sinks whose moments
-/// were summed, and returns which of the sorted sinks have them.
+/// Sums the forces of a tree of sources by expansions, on itself, on some of its bodies, or on a tree of
+/// sinks whose moments were summed, and returns which of the sorted sinks have them.
 ///
 /// # Safety
 /// As for [`Forces::sum`] and [`Tree::build`].
 pub(super) unsafe fn sum_by_cells<G: Gpu>(
     on: (&G, &G::Queue),
     (sources, forces): (&mut Tree<G>, &mut Forces<G>),
-    sinks: Option<&OtherSinks<G>>,
+    sinks: &ForcesOn<G>,
     (given, asked): (&Given<Address<G>>, &Asked),
     to: Address<G>,
 ) -> Result<Range<usize>> {

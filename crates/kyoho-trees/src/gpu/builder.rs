@@ -53,7 +53,8 @@ kernels!(Kernels:
 );
 kernels!(ShareKernels: pack_bodies, take_share);
 kernels!(OwnKernels:
-    look_for_indices, write_index_keys, look_for_repeats, invert_order, link_indices, find_own, take_away_own
+    look_for_indices, write_index_keys, look_for_repeats, invert_order, link_indices, find_own, take_away_own,
+    choose_none, choose_sources, repeat_forces
 );
 kernels!(SinkKernels:
     scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups, add_near, join_parts,

@@ -17,7 +17,7 @@ use bytemuck::bytes_of;
 use super::block::sum_by_cells;
 use super::builder::{Built, Given, ShareKernels, Tree, launch_after_copies};
 use super::constants::{BodyLayout, KEY_THREADS, PACKED_BYTES};
-use super::forces::{Asked, Forces, Share};
+use super::forces::{Asked, Forces, ForcesOn, Share};
 use super::shares::{Shares, Times};
 use kyoho_core::{Error, Result};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Gpu};
@@ -86,7 +86,7 @@ impl<G: Gpu> Companion<G> {
             }
             let ready = begun.elapsed().as_secs_f64();
             let to = self.share.0.address();
-            let sinks = sum_by_cells(on, (&mut self.tree, &mut self.forces), None, (&given, asked), to)?;
+            let sinks = sum_by_cells(on, (&mut self.tree, &mut self.forces), &ForcesOn::All, (&given, asked), to)?;
             Ok((sinks, ready))
         };
         let sum = sum();

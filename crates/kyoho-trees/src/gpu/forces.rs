@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::constants::{
     LANES, LEVELS_OF_SINKS, MOST_OF_PART, MOST_WORDS, OWN_LISTED, SELECT_THREADS, SHIFT_THREADS, VALUE_THREADS,
 };
-use super::own::Own;
+use super::own::{Chosen, Own};
 use crate::cells::Cell;
 use crate::criterion::{CUT, Criterion, variation};
 use kyoho_core::{Error, Result, TreePhase, TreeProfile};
@@ -79,12 +79,19 @@ pub struct Asked {
     pub share: Option<Share>,
 }
 
-/// Sinks that are not the sources.
-pub struct OtherSinks<'a, G: Gpu> {
-    /// Their tree, in the units of that of the sources.
-    pub tree: &'a Tree<G>,
-    /// The sources that they leave out.
-    pub own: Own<Address<G>>,
+/// The sinks that forces are on.
+pub enum ForcesOn<'a, G: Gpu> {
+    /// All sources.
+    All,
+    /// Some of the sources.
+    Some(Chosen<'a, G>),
+    /// Others.
+    Others {
+        /// Their tree, in the units of that of the sources.
+        tree: &'a Tree<G>,
+        /// The sources that they leave out.
+        own: Own<Address<G>>,
+    },
 }
 
 /// Memory for the forces of trees.
@@ -131,6 +138,8 @@ struct Turn<'a, G: Gpu> {
     tree: &'a Tree<G>,
     of_sinks: &'a Tree<G>,
     own: Own<Address<G>>,
+    /// The sinks in their tree, if they are not all.
+    chosen: Option<&'a Chosen<'a, G>>,
     asked: &'a Asked,
     /// The order of the kernels of expansions that are loaded.
     order: usize,
@@ -184,8 +193,8 @@ impl<G: Gpu> Forces<G> {
         })
     }
 
-    /// Sums the forces of the sources of a tree, whose moments of this order were summed, on its
-    /// own bodies, or on those of another tree that was built in its units. The potential and the
+    /// Sums the forces of the sources of a tree, whose moments of this order were summed, on its own
+    /// bodies, some of them, or those of another tree that was built in its units. The potential and the
     /// acceleration of each sink come to the place of its number in `to`, as doubles, or where its
     /// share says. Returns which of the sorted bodies these are.
     ///
@@ -196,22 +205,25 @@ impl<G: Gpu> Forces<G> {
         &mut self,
         (gpu, queue): (&G, &G::Queue),
         tree: &mut Tree<G>,
-        sinks: Option<&OtherSinks<G>>,
+        sinks: &ForcesOn<G>,
         asked: &Asked,
         to: Address<G>,
     ) -> Result<Range<usize>> {
         let on = (gpu, queue);
         let of_itself = if asked.skip_own { Own::Itself } else { Own::None };
-        let own = sinks.map_or(of_itself, |sinks| sinks.own);
-        let sinks = sinks.map(|sinks| sinks.tree);
-        let count = sinks.map_or(tree.bodies, |sinks| sinks.bodies);
+        let (others, own, chosen) = match sinks {
+            ForcesOn::All => (None, of_itself, None),
+            ForcesOn::Some(chosen) => (None, of_itself, Some(chosen)),
+            ForcesOn::Others { tree, own } => (Some(*tree), *own, None),
+        };
+        let count = others.map_or(tree.bodies, |sinks| sinks.bodies);
         if count == 0 {
             return Ok(0..0);
         }
         let missing = || Error::Internal { what: "the moments of a tree were not summed".into() };
         let mut sink_kernels = self.sink_kernels.take().map_or_else(|| SinkKernels::new(gpu), Ok)?;
         let (loaded, mut kernels) = tree.expansions.take().ok_or_else(missing)?;
-        let tree_of_sinks = sinks.unwrap_or(tree);
+        let tree_of_sinks = others.unwrap_or(tree);
         let cells = tree_of_sinks.cells();
         let tiles = cells.div_ceil(SELECT_THREADS);
         self.room_of_groups = self.room_of_groups.max(cells);
@@ -237,7 +249,7 @@ impl<G: Gpu> Forces<G> {
         let mut sum_piece = |summed: Range<usize>, piece: usize| {
             let share = Share { begin: border(piece), end: border(piece + 1), ..share };
             let (tree, of_sinks) = (&*tree, tree_of_sinks);
-            let turn = Turn { on, tree, of_sinks, own, asked, order: loaded, share, done: summed.len(), to };
+            let turn = Turn { on, tree, of_sinks, own, chosen, asked, order: loaded, share, done: summed.len(), to };
             // SAFETY: the caller's promise.
             let sinks = unsafe { self.sum_share(&turn, (&mut sink_kernels, &mut kernels))? };
             Ok(if piece == 0 { sinks } else { summed.start..sinks.end })
@@ -294,7 +306,7 @@ impl<G: Gpu> Forces<G> {
         turn: &Turn<G>,
         (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
     ) -> Result<Needed> {
-        let Turn { on, tree, of_sinks, own, asked, order, share, done, to } = *turn;
+        let Turn { on, tree, of_sinks, own, chosen, asked, order, share, done, to } = *turn;
         let (gpu, queue) = on;
         let (cells, room) = (of_sinks.cells(), of_sinks.cells());
         let tiles = cells.div_ceil(SELECT_THREADS);
@@ -302,7 +314,11 @@ impl<G: Gpu> Forces<G> {
         let [owns, own_firsts, own_nexts] = memories.map(Argument::Memory);
         // Groups need the ratios no more when forces are summed.
         let (own_kind, seen) = (Argument::Bytes(bytes_of(&kind_of_own)), self.ratios.at());
-        let adds = i32::from(asked.adds);
+        let (adds, are_some) = (i32::from(asked.adds), i32::from(chosen.is_some()));
+        let (numbers_of_sinks, chosen_cells) = match chosen {
+            Some(chosen) => (chosen.numbers.at(), chosen.cells.at()),
+            None => (Argument::Memory(of_sinks.sorted_numbers()), self.used.at()),
+        };
         let bodies = of_sinks.bodies;
         let (is_sorted, done) = (i32::from(share.is_sorted), done as u32);
         let borders = [share.begin, share.end, bodies].map(|place| place as u32);
@@ -336,8 +352,22 @@ impl<G: Gpu> Forces<G> {
             gpu.zero(queue, &self.used.0, 8)?;
             let select = |of_groups: i32, kernels: &mut SinkKernels<G>| {
                 let (is, rows) = (of_groups, if of_groups != 0 { 1 } else { LEVELS_OF_SINKS });
-                let is = Argument::Bytes(bytes_of(&is));
-                let arguments = [sink_cells, parents, leaves, groups, counts, found, begin, end, bodies, is];
+                let [are_some, is] = [&are_some, &is].map(|choice| Argument::Bytes(bytes_of(choice)));
+                let arguments = [
+                    sink_cells,
+                    parents,
+                    leaves,
+                    groups,
+                    numbers_of_sinks,
+                    chosen_cells,
+                    counts,
+                    found,
+                    begin,
+                    end,
+                    bodies,
+                    are_some,
+                    is,
+                ];
                 launch_after_copies(on, &mut kernels.count_sinks, (tiles, SELECT_THREADS), &arguments)?;
                 scan(on, &mut kernels.scan_rows, (counts, totals), rows, tiles)?;
                 let arguments = [
@@ -345,6 +375,8 @@ impl<G: Gpu> Forces<G> {
                     parents,
                     leaves,
                     groups,
+                    numbers_of_sinks,
+                    chosen_cells,
                     counts,
                     totals,
                     sinks,
@@ -356,6 +388,7 @@ impl<G: Gpu> Forces<G> {
                     bodies,
                     room_,
                     room_of_groups,
+                    are_some,
                     is,
                 ];
                 launch(on, &mut kernels.place_sinks, (tiles, SELECT_THREADS), &arguments)
@@ -387,9 +420,10 @@ impl<G: Gpu> Forces<G> {
                 ];
                 launch(on, &mut kernels.find_fields, (blocks, LANES), &arguments)
             };
+            // No level has more cells with a sink than there are sinks.
+            let most = chosen.map_or(cells, |chosen| chosen.most.min(cells));
             for (level, bodies) in BODIES_OF_SINKS.into_iter().enumerate() {
-                let blocks =
-                    ((share.end - share.begin) / bodies).clamp(LEAST_BLOCKS.min(cells), MOST_BLOCKS.min(cells));
+                let blocks = ((share.end - share.begin) / bodies).clamp(LEAST_BLOCKS.min(most), MOST_BLOCKS.min(most));
                 find_fields(level, blocks, sink_kernels)?;
             }
             let shape = (tiles, SELECT_THREADS);
@@ -416,6 +450,7 @@ impl<G: Gpu> Forces<G> {
                     sink_places,
                     sink_highs,
                     sink_lows,
+                    numbers_of_sinks,
                     places,
                     reaches,
                     sinks,
@@ -438,6 +473,13 @@ impl<G: Gpu> Forces<G> {
                     level_of(level),
                 ];
                 launch_after_copies(on, &mut kernels.find_interactions, (blocks(level), LANES), &arguments)?;
+            }
+            if asked.adds {
+                // Forces are added once, by lists that are complete.
+                let (words, ..) = self.report(on)?;
+                if words > self.room {
+                    return Ok(Needed { words, ..needed });
+                }
             }
             self.clock.end(on, TreePhase::Walk)?;
             let all = WALKED.iter().map(|level| blocks(*level)).sum();
@@ -464,14 +506,14 @@ impl<G: Gpu> Forces<G> {
                 let shape = (blocks(*level).div_ceil(SHIFT_THREADS), SHIFT_THREADS);
                 launch(on, &mut kernels.shift_locals, shape, &arguments)?;
             }
-            let numbers_of_sinks = Argument::Memory(of_sinks.sorted_numbers());
             let (to, mass_factor) = (Argument::Memory(to), Argument::Bytes(bytes_of(&asked.mass_factor)));
             let choices = [adds, is_sorted];
             let [adds, is_sorted] = choices.each_ref().map(|choice| Argument::Bytes(bytes_of(choice)));
             let done = Argument::Bytes(bytes_of(&done));
             self.far_sums.see_to(gpu, 16 * needed.sinks.len())?;
             let far_sums = self.far_sums.at();
-            let arguments = [sink_places, sink_highs, sink_lows, sinks, sink_counts, locals, far_sums, room_];
+            let arguments =
+                [sink_places, sink_highs, sink_lows, numbers_of_sinks, sinks, sink_counts, locals, far_sums, room_];
             let shape = (blocks(LEVELS_OF_SINKS).div_ceil(VALUE_THREADS / LANES), VALUE_THREADS);
             launch(on, &mut kernels.find_forces, shape, &arguments)?;
             self.clock.end(on, TreePhase::Expansions)?;
@@ -560,7 +602,7 @@ impl<G: Gpu> Forces<G> {
             let (words, ..) = self.report(on)?;
             self.clock.end(on, TreePhase::NearSums)?;
             if self.clock.is_wanted() && words <= self.room {
-                self.count(on, tree, (words, room, &sink_counts_))?;
+                self.count(on, (tree, chosen), (words, room, &sink_counts_))?;
             }
             Ok(Needed { words, ..needed })
         }
@@ -571,7 +613,7 @@ impl<G: Gpu> Forces<G> {
     fn count(
         &mut self,
         on: (&G, &G::Queue),
-        tree: &Tree<G>,
+        (tree, chosen): (&Tree<G>, Option<&Chosen<G>>),
         (words, room, of_levels): (usize, usize, &[u32; ALL_LEVELS]),
     ) -> Result<()> {
         let places = LEVELS_OF_SINKS * room + self.room_of_groups;
@@ -582,6 +624,7 @@ impl<G: Gpu> Forces<G> {
             sinks: tree.copied(on, &self.sinks, places)?,
             far_heads: tree.copied(on, &self.far_heads, places)?,
             near_heads: tree.copied(on, &self.near_heads, places)?,
+            numbers: chosen.map(|chosen| tree.copied(on, chosen.numbers, tree.bodies)).transpose()?,
         };
         lists.count(room, of_levels, &mut self.clock.profile);
         Ok(())
@@ -614,9 +657,18 @@ struct Lists {
     sinks: Vec<[u32; 4]>,
     far_heads: Vec<u32>,
     near_heads: Vec<u32>,
+    /// Of each body its number among sinks, or the largest number if it is none, where not all are.
+    numbers: Option<Vec<u32>>,
 }
 
 impl Lists {
+    /// Returns the number of sinks among some bodies.
+    fn sinks_among(&self, first: u32, bodies: u32) -> u64 {
+        let is_sink = |number: &&u32| **number != u32::MAX;
+        let of_some = |numbers: &Vec<u32>| numbers[first as usize..][..bodies as usize].iter().filter(is_sink).count();
+        self.numbers.as_ref().map_or(bodies.into(), |numbers| of_some(numbers) as u64)
+    }
+
     /// Returns the sum of a number of each entry of a list.
     fn sum(&self, head: u32, number: &dyn Fn(u32) -> u64) -> u64 {
         let (mut segment, mut sum) = (head as usize, 0);
@@ -633,15 +685,16 @@ impl Lists {
     fn count(&self, room: usize, of_levels: &[u32; ALL_LEVELS], profile: &mut TreeProfile) {
         for level in WALKED {
             for place in (level * room..).take(of_levels[level] as usize) {
-                let [_, _, _, bodies] = self.sinks[place].map(u64::from);
-                profile.far += bodies * self.sum(self.far_heads[place], &|_| 1);
+                let [_, _, first, bodies] = self.sinks[place];
+                let sinks = self.sinks_among(first, bodies);
+                profile.far += sinks * self.sum(self.far_heads[place], &|_| 1);
                 if level == LEVELS_OF_SINKS {
                     // Bodies in one point are one source.
                     let of_cell = |cell: u32| match (self.cells[cell as usize], self.places[cell as usize][3]) {
                         (cell, 0.0) if cell.is_point() => 1,
                         (cell, _) => u64::from(cell.bodies),
                     };
-                    profile.near += bodies * self.sum(self.near_heads[place], &of_cell);
+                    profile.near += sinks * self.sum(self.near_heads[place], &of_cell);
                 }
             }
         }

@@ -16,7 +16,7 @@ use super::block::sum_by_cells;
 use super::builder::Tree;
 use super::companions::Companions;
 use super::constants::{BodyLayout, CELL_TILE, MOST_WORDS, SORT_THREADS, SORT_TURNS};
-use super::forces::{Asked, Forces, OtherSinks};
+use super::forces::{Asked, Forces, ForcesOn};
 use super::own::Own;
 use super::shares::Times;
 use super::stackless::{Walk, WalkedSinks, Walks};
@@ -201,8 +201,9 @@ impl Sums<'_> {
             if sinks.is_some() {
                 others.tree.sum_moments(on, asked.order, asked.criterion)?;
             }
-            let others = sinks.map(|_| OtherSinks { tree: &others.tree, own: Own::None });
-            sum_by_cells(on, (&mut built.tree, forces), others.as_ref(), (&given, asked), to.address())?;
+            let tree = &others.tree;
+            let on_sinks = sinks.map_or(ForcesOn::All, |_| ForcesOn::Others { tree, own: Own::None });
+            sum_by_cells(on, (&mut built.tree, forces), &on_sinks, (&given, asked), to.address())?;
             let bytes = size_of_val(&found[..]);
             on.0.copy(on.1, Place::Device(&to, 0), Place::Host(found.as_mut_ptr().cast()), bytes)?;
             on.0.synchronize(on.1)?;
@@ -230,7 +231,7 @@ impl Sums<'_> {
             // SAFETY: the memories are as long as the bodies need.
             unsafe {
                 sources.tree.build(on, given)?;
-                sum_by_cells(on, (&mut sources.tree, forces), None, (given, asked), to.address())?;
+                sum_by_cells(on, (&mut sources.tree, forces), &ForcesOn::All, (given, asked), to.address())?;
             }
             Ok((sources.tree.sorted_numbers(), Times { ready: 0.0, seconds }))
         };

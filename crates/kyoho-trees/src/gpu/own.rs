@@ -1,11 +1,11 @@
-//! The sources that have the index of a sink, which it leaves out.
+//! The sources that have the index of a sink, which it leaves out, or which it is.
 //!
 //! They are found on the device. Where the index of each source is its place nothing is made of
 //! them; else places are sorted by index, once for the same sources.
 
 use bytemuck::bytes_of;
 
-use super::builder::{Given, Kernels, OwnKernels, SortRooms, Tree, launch_after_copies, sort_keys};
+use super::builder::{Given, Kernels, OwnKernels, SortRooms, Tree, launch, launch_after_copies, sort_keys};
 use super::constants::{BodyLayout, KEY_THREADS, OWN_ITSELF, OWN_LISTED, OWN_NONE, OWN_REPEATED};
 use kyoho_core::{Error, Result};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
@@ -15,8 +15,9 @@ use kyoho_hal::room::Room;
 const PASSES: usize = 5;
 /// The most thread blocks that look at the indices of sources.
 const MOST_LOOKING: usize = 1 << 10;
-/// The numbers that kernels find: whether indices are not places, and whether some are repeated.
-const FOUND: usize = 2;
+/// The numbers that kernels find: whether indices are not places, whether some are repeated, and
+/// whether a sink is no source.
+const FOUND: usize = 3;
 
 /// The sources that sinks leave out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,6 +51,16 @@ impl<A: Copy> Own<A> {
             Own::Repeated { owns, firsts, nexts } => ([owns, firsts, nexts], OWN_REPEATED),
         }
     }
+}
+
+/// The sources that are the sinks.
+pub struct Chosen<'a, G: Gpu> {
+    /// Of each sorted source the number of a sink that it is, or that it is none.
+    pub(super) numbers: &'a Room<G>,
+    /// Of each cell whether one of them is in it.
+    pub(super) cells: &'a Room<G>,
+    /// The most that there are.
+    pub(super) most: usize,
 }
 
 /// The indices that sources have.
@@ -106,6 +117,8 @@ pub struct OwnSources<G: Gpu> {
     firsts: Room<G>,
     nexts: Room<G>,
     owns: Room<G>,
+    sink_numbers: Room<G>,
+    chosen_cells: Room<G>,
 }
 
 impl<G: Gpu> OwnSources<G> {
@@ -129,6 +142,8 @@ impl<G: Gpu> OwnSources<G> {
             firsts: room()?,
             nexts: room()?,
             owns: room()?,
+            sink_numbers: room()?,
+            chosen_cells: room()?,
         })
     }
 
@@ -331,6 +346,80 @@ impl<G: Gpu> OwnSources<G> {
             Indices::Repeated => Own::Repeated { owns, firsts: self.firsts.0.address(), nexts: self.nexts.0.address() },
             _ => Own::Listed(owns),
         })
+    }
+
+    /// Finds whether all sinks are sources: each has the index and the place of one, and no two sources
+    /// have the same index. If so, the sources that are sinks are chosen.
+    ///
+    /// # Safety
+    /// As for [`OwnSources::find`] and [`OwnSources::begin`].
+    pub unsafe fn choose(
+        &mut self,
+        on: (&G, &G::Queue),
+        (tree, given): (&Tree<G>, &Given<Address<G>>),
+        sinks: &Located<Address<G>>,
+    ) -> Result<bool> {
+        let Known::Kind(kind) = self.known else { return Err(missing()) };
+        if kind == Indices::Repeated {
+            return Ok(false);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.rank(on, tree, kind)? };
+        let cells = tree.cells();
+        self.owns.see_to(on.0, 4 * sinks.count)?;
+        self.sink_numbers.see_to(on.0, 4 * tree.bodies)?;
+        self.chosen_cells.see_to(on.0, 4 * cells)?;
+        let keyed = if kind == Indices::Places { 0 } else { tree.bodies };
+        let keys = if keyed == 0 { &self.ranks } else { &self.keys[self.sorted] };
+        let numbers = [tree.bodies, cells, sinks.count, keyed, self.of.0].map(|number| number as u32);
+        let [bodies, cells_, count, keyed, places] = numbers.each_ref().map(|number| Argument::Bytes(bytes_of(number)));
+        let (numbers, chosen, found) = (self.sink_numbers.at(), self.chosen_cells.at(), self.found.at());
+        let kernels = self.kernels.as_mut().ok_or_else(missing)?;
+        let arguments = [
+            Argument::Bytes(bytes_of(&given.layout)),
+            Argument::Memory(given.memory),
+            Argument::Bytes(bytes_of(&sinks.layout)),
+            Argument::Memory(sinks.memory),
+            Argument::Memory(sinks.indices.0),
+            Argument::Bytes(bytes_of(&sinks.indices.1)),
+            keys.at(),
+            self.ranks.at(),
+            tree.leaves.at(),
+            tree.parents.at(),
+            self.owns.at(),
+            numbers,
+            chosen,
+            found,
+            count,
+            keyed,
+            places,
+        ];
+        // SAFETY: the caller's promise; there is room for all bodies, cells and sinks.
+        unsafe {
+            let of_none = [numbers, chosen, found, bodies, cells_];
+            launch_after_copies(on, &mut kernels.choose_none, shape(tree.bodies.max(cells)), &of_none)?;
+            launch(on, &mut kernels.choose_sources, shape(sinks.count), &arguments)?;
+            self.fetch_found(on)?;
+        }
+        Ok(!self.was_found(2)?)
+    }
+
+    /// Returns the sources that were chosen last, for so many sinks.
+    pub fn chosen(&self, sinks: usize) -> Chosen<'_, G> {
+        Chosen { numbers: &self.sink_numbers, cells: &self.chosen_cells, most: sinks }
+    }
+
+    /// Begins to copy the forces on chosen sources to the further sinks that these are.
+    ///
+    /// # Safety
+    /// There is a force for each of so many sinks, for which sources were chosen last.
+    pub unsafe fn repeat_forces(&mut self, on: (&G, &G::Queue), sinks: usize, forces: Address<G>) -> Result<()> {
+        let count = sinks as u32;
+        let arguments =
+            [self.owns.at(), self.sink_numbers.at(), Argument::Memory(forces), Argument::Bytes(bytes_of(&count))];
+        let kernels = self.kernels.as_mut().ok_or_else(missing)?;
+        // SAFETY: the caller's promise.
+        unsafe { launch_after_copies(on, &mut kernels.repeat_forces, shape(sinks), &arguments) }
     }
 
     /// Begins to take the pairs of sinks with the sources that they leave out, which were found in the

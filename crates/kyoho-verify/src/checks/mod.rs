@@ -98,6 +98,7 @@ pub static CHECKS: &[Check] = &[
     trees::OTHER_SINKS,
     trees::REPEATED_INDICES,
     trees::PARTS,
+    trees::AMONG_OTHERS,
     trees::MASSLESS,
     trees::NEGATIVE,
     trees::REPEATED,

@@ -100,6 +100,8 @@ impl Model<'_> {
     }
 }
 
+/// Returns the source that is the sink of a number.
+type SourceOf<'a> = &'a (dyn Fn(usize) -> usize + Sync);
 /// Returns the sink of a number.
 type SinkOf<'a> = &'a (dyn Fn(usize) -> Sink + Sync);
 
@@ -109,14 +111,18 @@ fn measure(findings: &mut Findings, what: &str, errors: [f64; 2], limits: [f64; 
     findings.measure(&format!("{what}, 99th percentile"), errors[1], limits[1]);
 }
 
-/// Returns the forces on all sinks by a system.
-fn forces_of(system: &mut System, skip_own_index: bool, sinks: &[Sink]) -> Result<Forces> {
-    let forces = system.force(BODIES, skip_own_index, sinks.iter().copied())?;
+/// Returns the potential and the acceleration of each sink of a block.
+fn numbers(forces: kyoho_core::Forces) -> Forces {
     let of_sink = |sink: usize| {
         let [x, y, z] = forces.acceleration(sink);
         [forces.potential(sink), x, y, z]
     };
-    Ok((0..sinks.len()).map(of_sink).collect())
+    (0..forces.len()).map(of_sink).collect()
+}
+
+/// Returns the forces on all sinks by a system.
+fn forces_of(system: &mut System, skip_own_index: bool, sinks: &[Sink]) -> Result<Forces> {
+    Ok(numbers(system.force(BODIES, skip_own_index, sinks.iter().copied())?))
 }
 
 pub const ACCURACIES: Check = Check {
@@ -335,11 +341,7 @@ pub const PARTS: Check = Check {
                     kept.start_from_fn(MANY, skips, count, |number| sinks[number])?;
                     let found = bits(kept.wait()?);
                     let forces = kept.forces()?;
-                    let of_sink = |sink: usize| {
-                        let [x, y, z] = forces.acceleration(sink);
-                        [forces.potential(sink), x, y, z]
-                    };
-                    let forces: Forces = (0..count).map(of_sink).collect();
+                    let forces = numbers(forces);
                     let model = Model { target, sources: &sources, skip_own_index: skips };
                     let what = format!("{count} sinks, own index skipped: {skips}, indices from {}", sources[0].index);
                     let [errors, _] = model.errors(&forces, &sinks, None);
@@ -357,6 +359,54 @@ pub const PARTS: Check = Check {
             kept.sources([0])?;
             let copied = kept.statistics().bytes.saturating_sub(before);
             findings.expect(copied > 100_000, || "the host had a copy of sources that the device took".into());
+        }
+        Ok(())
+    },
+};
+
+pub const AMONG_OTHERS: Check = Check {
+    name: "sources as sinks of trees",
+    promise: "forces by a tree on some of the sources have the bits of those on all where no other sink near them is \
+              missing, in any order, and the accuracy that was asked for elsewhere",
+    needs: Needs::TreesOfGpu,
+    run: |target, findings| {
+        let mut sources = plummer(MANY);
+        // Indices are addresses; then they are none, many bodies are in one point, and masses have both signs.
+        for index_of in [|number: usize| number as i32, |number: usize| 7 - number as i32] {
+            (0..).zip(&mut sources).for_each(|(number, source)| source.index = index_of(number));
+            let sinks = sinks_of(&sources, 1e-6);
+            let mut system = System::new(&target.setup)?;
+            system.set_tree(Some(TreeAccuracy::Error(ACCURACY)))?;
+            system.set_tree_crossover(Some(0));
+            system.set_sources(MANY, |address| sources[address])?;
+            system.start_all(MANY, sinks[0].softening2)?;
+            let all = numbers(system.wait()?);
+            // The sinks, and how many of them have the bits of the forces on all at least.
+            let cases: [(&str, [usize; 2], SourceOf); 5] = [
+                ("all in another order", [MANY, MANY], &|sink| sink * 4241 % MANY),
+                ("all but one", [MANY - 1, MANY / 4], &|sink| sink * 4241 % MANY),
+                ("a half", [MANY / 2, 0], &|sink| MANY - 1 - 2 * sink),
+                ("few", [60, 0], &|sink| sink * 139),
+                ("several times each", [5000, 0], &|sink| sink % 700 * 12),
+            ];
+            for (what, [count, least], source_of) in cases {
+                system.start_from_fn(MANY, true, count, |sink| sinks[source_of(sink)])?;
+                let found = numbers(system.wait()?);
+                let what = format!("{what}, indices from {}", index_of(0));
+                let same = (0..count).filter(|sink| found[*sink] == all[source_of(*sink)]).count();
+                findings.expect(same >= least, || format!("{what}: {same} of {least} forces have the bits of all"));
+                let twice = (0..count.saturating_sub(700)).filter(|sink| source_of(*sink) == source_of(*sink + 700));
+                let differing = { twice }.find(|sink| found[*sink] != found[*sink + 700]);
+                let is_same = differing.is_none();
+                findings.expect(is_same, || format!("{what}: sink {differing:?} comes again with other bits"));
+                let those: Vec<Sink> = (0..count).map(|sink| sinks[source_of(sink)]).collect();
+                let model = Model { target, sources: &sources, skip_own_index: true };
+                let [errors, _] = model.errors(&found, &those, None);
+                measure(findings, &what, errors, LIMITS.map(|limit| limit * ACCURACY));
+            }
+            let point = sources[0];
+            sources[..100].fill(point);
+            sources.iter_mut().step_by(5).for_each(|source| source.mass = -source.mass);
         }
         Ok(())
     },
