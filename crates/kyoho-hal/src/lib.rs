@@ -10,9 +10,9 @@ pub mod environment;
 pub mod fake;
 pub mod forks;
 pub mod gpu;
+pub mod grow_buffer;
 mod loader;
 pub mod opencl;
-pub mod room;
 pub mod threads;
 
 use kyoho_core::{Error, Result};

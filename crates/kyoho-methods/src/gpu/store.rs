@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kyoho_core::{CHUNK, Error, Interaction, Result, Sources, TakeChunk, chunks_below};
 use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
-use kyoho_hal::room::Room;
+use kyoho_hal::grow_buffer::GrowBuffer;
 use kyoho_hal::threads::Threads;
 
 use super::chunks::Chunks;
@@ -26,7 +26,7 @@ pub struct Store<G: Gpu> {
     octets: G::Memory,
     indices: G::Memory,
     ranges: G::Memory,
-    predicted: Room<G>,
+    predicted: GrowBuffer<G>,
     slots: G::Memory,
     staging: G::HostMemory,
     /// The chunks that the staging area has room for.
@@ -45,7 +45,7 @@ impl<G: Gpu> Store<G> {
             octets: memory(0, "sources")?,
             indices: memory(0, "indices of sources")?,
             ranges: memory(0, "ranges of indices")?,
-            predicted: Room::new(gpu, "predicted sources")?,
+            predicted: GrowBuffer::new(gpu, "predicted sources")?,
             slots: memory(0, "the table of slots")?,
             staging: staging(gpu, &interaction, AT_ONCE[0])?,
             at_once: AT_ONCE[0],
@@ -233,7 +233,7 @@ impl<G: Gpu> Store<G> {
 
     /// Makes room for predicted sources, of which trees have none.
     pub fn make_room_for_predicted(&mut self, gpu: &G) -> Result<()> {
-        self.predicted.see_to(gpu, self.room * pack::rows(&self.interaction) * pack::ROW * CHUNK)
+        self.predicted.ensure_capacity(gpu, self.room * pack::rows(&self.interaction) * pack::ROW * CHUNK)
     }
 
     /// Makes room for all chunks, and half as many to come.

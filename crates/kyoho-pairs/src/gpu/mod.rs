@@ -18,8 +18,8 @@ use kyoho_core::{CHUNK, Error, Result, SLICES, chunks_below, memory};
 use kyoho_hal::Backend;
 use kyoho_hal::cuda::Cuda;
 use kyoho_hal::gpu::{Address, Argument, Code, Event, Gpu, HostMemory, Images, Launch, Place};
+use kyoho_hal::grow_buffer::GrowBuffer;
 use kyoho_hal::opencl::OpenCl;
-use kyoho_hal::room::Room;
 use kyoho_language::PairProgram;
 use kyoho_language::blocks;
 use kyoho_language::limbs::{Component, Ending, LimbProgram};
@@ -105,7 +105,7 @@ impl<G: Gpu> fmt::Debug for GpuPairs<G> {
 
 /// The fields of sinks or sources on a device.
 struct Side<G: Gpu> {
-    columns: Room<G>,
+    columns: GrowBuffer<G>,
     /// The bodies for which there is room.
     room: usize,
     /// The version that is there.
@@ -118,14 +118,14 @@ struct OnDevice<G: Gpu> {
     kernels: Vec<G::Kernel>,
     sides: [Side<G>; 2],
     /// The rows of each side that changed.
-    changed: [Room<G>; 2],
-    tables: Room<G>,
-    records: Room<G>,
+    changed: [GrowBuffer<G>; 2],
+    tables: GrowBuffer<G>,
+    records: GrowBuffer<G>,
     /// The first place and the number of sources of each sink's list, and the addresses of lists.
-    lists: [Room<G>; 2],
+    lists: [GrowBuffer<G>; 2],
     /// The sums of slices, of variables of 8 and of 4 bytes.
-    partials: [Room<G>; 2],
-    results: [Room<G>; 2],
+    partials: [GrowBuffer<G>; 2],
+    results: [GrowBuffer<G>; 2],
     /// Page-locked memory for the results, as the device has them.
     staging: G::HostMemory,
     /// The ends of the copies of each piece of sinks.
@@ -371,7 +371,7 @@ impl<G: Gpu> GpuPairs<G> {
 impl<G: Gpu> OnDevice<G> {
     fn new(gpu: G, code: &Code) -> Result<OnDevice<G>> {
         let caller = gpu.enter()?;
-        let room = || Room::new(&gpu, "pairs");
+        let room = || GrowBuffer::new(&gpu, "pairs");
         let side = || Ok(Side { columns: room()?, room: 0, version: None });
         let device = OnDevice {
             kernels: gpu.load(code, &NAMES)?,
@@ -401,11 +401,11 @@ impl<G: Gpu> OnDevice<G> {
         let _caller = self.gpu.enter()?;
         let layout = run.layout;
         self.send_columns(run)?;
-        self.tables.see_to(&self.gpu, run.tables.len())?;
-        self.records.see_to(&self.gpu, chunks_below(run.sources) * CHUNK * layout.record_bytes)?;
+        self.tables.ensure_capacity(&self.gpu, run.tables.len())?;
+        self.records.ensure_capacity(&self.gpu, chunks_below(run.sources) * CHUNK * layout.record_bytes)?;
         for (place, size) in [8, 4].into_iter().enumerate() {
             let row = layout.counts[place] * size * PIECE;
-            self.results[place].see_to(&self.gpu, sinks.div_ceil(PIECE) * row)?;
+            self.results[place].ensure_capacity(&self.gpu, sinks.div_ceil(PIECE) * row)?;
         }
         if !run.is_left {
             self.see_to_staging(&run.results, sinks)?;
@@ -512,7 +512,7 @@ impl<G: Gpu> OnDevice<G> {
     /// Sees to it that there is room for so many sums of each variable.
     fn see_to_partials(&mut self, layout: &Layout, sums: usize) -> Result<()> {
         for (place, size) in [8, 4].into_iter().enumerate() {
-            self.partials[place].see_to(&self.gpu, sums * layout.counts[place] * size)?;
+            self.partials[place].ensure_capacity(&self.gpu, sums * layout.counts[place] * size)?;
         }
         Ok(())
     }
@@ -547,7 +547,7 @@ impl<G: Gpu> OnDevice<G> {
             // Memory that is too small goes, and the piece before may still read it.
             self.gpu.synchronize(&self.queue)?;
             for (room, bytes) in self.lists.iter_mut().zip(bytes) {
-                room.see_to(&self.gpu, bytes.len())?;
+                room.ensure_capacity(&self.gpu, bytes.len())?;
                 // SAFETY: there is room; the queue is waited for before the lists go.
                 let sent = unsafe { send(&self.gpu, &self.queue, bytes, room, 0) };
                 sent.and(self.gpu.synchronize(&self.queue))?;
@@ -593,7 +593,7 @@ impl<G: Gpu> OnDevice<G> {
             {
                 let from = &mut self.changed[place];
                 side.version = None;
-                from.see_to(&self.gpu, changed.bytes.len())?;
+                from.ensure_capacity(&self.gpu, changed.bytes.len())?;
                 // SAFETY: there is room for the rows, whose bytes stay until `shared` has
                 // synchronized.
                 unsafe { send(&self.gpu, &self.queue, &changed.bytes, from, 0)? };
@@ -616,7 +616,7 @@ impl<G: Gpu> OnDevice<G> {
                 side.room = count.next_multiple_of(16);
                 let bytes: usize = wanted.iter().map(|column| column.scalar.size() * side.room).sum();
                 side.version = None;
-                side.columns.see_to(&self.gpu, bytes)?;
+                side.columns.ensure_capacity(&self.gpu, bytes)?;
             }
             for (column, before) in wanted.iter().zip(&run.layout.columns[place]) {
                 if let Some(rows) = rows_of(column) {
@@ -741,7 +741,7 @@ impl<G: Gpu> OnDevice<G> {
 /// # Safety
 /// The memory has as many bytes from there on, and those of the host stay until the queue has
 /// copied them.
-unsafe fn send<G: Gpu>(gpu: &G, queue: &G::Queue, bytes: &[u8], to: &Room<G>, at: usize) -> Result<()> {
+unsafe fn send<G: Gpu>(gpu: &G, queue: &G::Queue, bytes: &[u8], to: &GrowBuffer<G>, at: usize) -> Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
@@ -789,7 +789,7 @@ unsafe fn launch<G: Gpu>(
     (gpu, queue): (&G, &G::Queue),
     (kernel, number): (&mut G::Kernel, usize),
     blocks: usize,
-    memories: &[&Room<G>],
+    memories: &[&GrowBuffer<G>],
     counts: &[u32],
     values: &[u8],
 ) -> Result<()> {

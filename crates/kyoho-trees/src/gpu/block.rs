@@ -10,7 +10,7 @@ use kyoho_core::{
     TreeBlock, TreeProfile, Units, memory, sinks,
 };
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, Place};
-use kyoho_hal::room::Room;
+use kyoho_hal::grow_buffer::GrowBuffer;
 use kyoho_hal::threads::Threads;
 use kyoho_methods::CompanionDevices;
 use kyoho_methods::gpu::columns::PieceResults;
@@ -39,7 +39,7 @@ fn least_for_company(order: usize) -> usize {
 }
 
 /// The companions of a device.
-enum Company<G: Gpu> {
+enum PeerDevices<G: Gpu> {
     /// Those that are not opened yet.
     Closed(CompanionDevices),
     /// Those that are opened.
@@ -57,11 +57,11 @@ pub struct TreeSums<G: Gpu> {
     own: OwnSources<G>,
     neighbours: NeighbourSearch<G>,
     walks: Walks<G>,
-    company: Company<G>,
+    peers: PeerDevices<G>,
     /// Whether they have a share in the forces of however few bodies.
-    company_for_all: bool,
+    peers_for_all: bool,
     of_sinks: G::Memory,
-    results: Room<G>,
+    results: GrowBuffer<G>,
     /// The ends of the copies of pieces of them to the host; none where they are on the device alone.
     fetched: Vec<G::Event>,
     /// The number of sinks of the last block.
@@ -111,10 +111,10 @@ impl<G: Gpu> TreeSums<G> {
             own: OwnSources::new(gpu)?,
             neighbours: NeighbourSearch::new(gpu)?,
             walks: Walks::new(gpu)?,
-            company: Company::Closed(companions.clone()),
-            company_for_all: companions.always,
+            peers: PeerDevices::Closed(companions.clone()),
+            peers_for_all: companions.always,
             of_sinks: gpu.allocate(0, "sinks")?,
-            results: Room::new(gpu, "forces")?,
+            results: GrowBuffer::new(gpu, "forces")?,
             fetched: Vec::new(),
             count: 0,
             built: None,
@@ -142,7 +142,7 @@ impl<G: Gpu> TreeSums<G> {
     pub fn forget(&mut self) {
         self.built = None;
         self.own.forget();
-        if let Company::Open(companions) = &mut self.company {
+        if let PeerDevices::Open(companions) = &mut self.peers {
             companions.forget();
         }
     }
@@ -199,7 +199,7 @@ impl<G: Gpu> TreeSums<G> {
         self.fetched.clear();
         let places = if is_dense { block.nj.min(chunks * CHUNK) } else { chunks * CHUNK };
         // The sources are packed there while they are sorted.
-        self.results.see_to(gpu, bytes.max(PACKED_BYTES * places))?;
+        self.results.ensure_capacity(gpu, bytes.max(PACKED_BYTES * places))?;
         let compare = || is_dense && are_sources(sources, block, &self.threads);
         let are_sources = asked.are_sources.unwrap_or_else(compare);
         let bodies = match sources.on_device() {
@@ -321,7 +321,7 @@ impl<G: Gpu> TreeSums<G> {
                     tree.sum_moments(on, asked.order, asked.criterion)?;
                     let order = Some(tree.sorted_numbers());
                     let own = if skips { self.own.find(on, &self.sources, sinks, order)? } else { Own::None };
-                    ForcesOn::Others { tree, own }
+                    ForcesOn::SeparateSinks { tree, own }
                 }
                 None => ForcesOn::All,
             };
@@ -337,12 +337,12 @@ impl<G: Gpu> TreeSums<G> {
 
     /// Whether companions may have a share in the forces of these sources on one another.
     fn may_share(&self, given: &Given<Address<G>>, order: usize) -> bool {
-        let is_large = self.company_for_all || given.bodies >= least_for_company(order);
+        let is_large = self.peers_for_all || given.bodies >= least_for_company(order);
         let may = is_large && given.places == given.bodies && !self.forces.clock.is_wanted();
-        may && match &self.company {
-            Company::Closed(devices) => !devices.numbers.is_empty(),
-            Company::Open(_) => true,
-            Company::None => false,
+        may && match &self.peers {
+            PeerDevices::Closed(devices) => !devices.numbers.is_empty(),
+            PeerDevices::Open(_) => true,
+            PeerDevices::None => false,
         }
     }
 
@@ -357,10 +357,10 @@ impl<G: Gpu> TreeSums<G> {
         given: &Given<Address<G>>,
         asked: &Asked,
     ) -> Result<bool> {
-        let mut companions = match std::mem::replace(&mut self.company, Company::None) {
-            Company::None => return Ok(false),
-            Company::Open(companions) => companions,
-            Company::Closed(devices) => match Companions::open(on.0, &devices.numbers) {
+        let mut companions = match std::mem::replace(&mut self.peers, PeerDevices::None) {
+            PeerDevices::None => return Ok(false),
+            PeerDevices::Open(companions) => companions,
+            PeerDevices::Closed(devices) => match Companions::open(on.0, &devices.numbers) {
                 Ok(Some(companions)) => companions,
                 Ok(None) => return Ok(false),
                 Err(error) => {
@@ -382,7 +382,7 @@ impl<G: Gpu> TreeSums<G> {
             })
         };
         if !matches!(outcome, Ok(false)) {
-            self.company = Company::Open(companions);
+            self.peers = PeerDevices::Open(companions);
         }
         outcome
     }

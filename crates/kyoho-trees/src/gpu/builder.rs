@@ -13,7 +13,7 @@ use crate::cells::Cell;
 use crate::criterion::Criterion;
 use kyoho_core::{Error, Result, TreePhase};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Launch, Place};
-use kyoho_hal::room::Room;
+use kyoho_hal::grow_buffer::GrowBuffer;
 use kyoho_laws::expansion::LOWEST_ORDER;
 use kyoho_methods::gpu::code::{SOURCE_OF_EXPANSIONS, SOURCE_OF_TREES, load_unit};
 
@@ -126,30 +126,30 @@ impl<A: Copy> Given<A> {
 pub struct Tree<G: Gpu> {
     pub(super) kernels: Kernels<G>,
     pub(super) expansions: Option<(usize, Expansions<G>)>,
-    boxes: Room<G>,
-    pub(super) cube: Room<G>,
-    pub(super) found: Room<G>,
+    boxes: GrowBuffer<G>,
+    pub(super) cube: GrowBuffer<G>,
+    pub(super) found: GrowBuffer<G>,
     report: G::HostMemory,
     /// Keys and numbers of bodies, between which the sort goes to and fro; the ordered ones are in
     /// the second.
-    keys: [Room<G>; 2],
-    pub(super) numbers: [Room<G>; 2],
+    keys: [GrowBuffer<G>; 2],
+    pub(super) numbers: [GrowBuffer<G>; 2],
     /// Which of them have the sorted ones.
     pub(super) sorted: usize,
-    lows: Room<G>,
-    counts: Room<G>,
-    totals: Room<G>,
-    pub(super) high: Room<G>,
-    pub(super) low: Room<G>,
-    paths: Room<G>,
-    pub(super) cells: Room<G>,
-    children: Room<G>,
-    pub(super) nexts: Room<G>,
-    pub(super) parents: Room<G>,
-    pub(super) leaves: Room<G>,
-    pub(super) places: Room<G>,
-    pub(super) reaches: Room<G>,
-    pub(super) moments: Room<G>,
+    lows: GrowBuffer<G>,
+    counts: GrowBuffer<G>,
+    totals: GrowBuffer<G>,
+    pub(super) high: GrowBuffer<G>,
+    pub(super) low: GrowBuffer<G>,
+    paths: GrowBuffer<G>,
+    pub(super) cells: GrowBuffer<G>,
+    children: GrowBuffer<G>,
+    pub(super) nexts: GrowBuffer<G>,
+    pub(super) parents: GrowBuffer<G>,
+    pub(super) leaves: GrowBuffer<G>,
+    pub(super) places: GrowBuffer<G>,
+    pub(super) reaches: GrowBuffer<G>,
+    pub(super) moments: GrowBuffer<G>,
     /// Cells that there is room for.
     room: usize,
     /// Cells whose moments there is room for.
@@ -170,7 +170,7 @@ pub struct Tree<G: Gpu> {
 impl<G: Gpu> Tree<G> {
     /// Makes a tree without bodies.
     pub fn new(gpu: &G) -> Result<Tree<G>> {
-        let room = || Room::new(gpu, "trees");
+        let room = || GrowBuffer::new(gpu, "trees");
         Ok(Tree {
             kernels: Kernels::load(gpu, "tree", (SOURCE_OF_TREES, &[]))?,
             expansions: None,
@@ -280,7 +280,7 @@ impl<G: Gpu> Tree<G> {
             loop {
                 let report = self.report(on)?;
                 if report[FOUND_DEEP] != 0 && self.words == 1 {
-                    self.lows.see_to(gpu, 8 * places)?;
+                    self.lows.ensure_capacity(gpu, 8 * places)?;
                     self.find_cube(on, given)?;
                     self.sort_deep(on, given)?;
                 } else if report[FOUND_UNSORTED] != 0 {
@@ -309,19 +309,19 @@ impl<G: Gpu> Tree<G> {
         let Given { places, bodies, .. } = *given;
         let tile = SORT_THREADS * SORT_TURNS[usize::from(places >= FEW_KEYS)];
         let (sort_tiles, cell_tiles) = (places.div_ceil(tile), bodies.div_ceil(CELL_TILE));
-        self.boxes.see_to(gpu, MOST_BOXES * 6 * 8)?;
-        self.cube.see_to(gpu, CUBE_NUMBERS * 8)?;
-        self.found.see_to(gpu, FOUND * 4)?;
+        self.boxes.ensure_capacity(gpu, MOST_BOXES * 6 * 8)?;
+        self.cube.ensure_capacity(gpu, CUBE_NUMBERS * 8)?;
+        self.found.ensure_capacity(gpu, FOUND * 4)?;
         for k in 0..2 {
-            self.keys[k].see_to(gpu, 8 * places)?;
-            self.numbers[k].see_to(gpu, 4 * places)?;
+            self.keys[k].ensure_capacity(gpu, 8 * places)?;
+            self.numbers[k].ensure_capacity(gpu, 4 * places)?;
         }
-        self.counts.see_to(gpu, 4 * ((1 << DIGIT_BITS) * sort_tiles).max(GENERATIONS * cell_tiles))?;
-        self.totals.see_to(gpu, 4 << DIGIT_BITS)?;
-        self.high.see_to(gpu, 16 * bodies)?;
-        self.low.see_to(gpu, 16 * bodies)?;
-        self.paths.see_to(gpu, 16 * cell_tiles)?;
-        self.leaves.see_to(gpu, 4 * bodies)?;
+        self.counts.ensure_capacity(gpu, 4 * ((1 << DIGIT_BITS) * sort_tiles).max(GENERATIONS * cell_tiles))?;
+        self.totals.ensure_capacity(gpu, 4 << DIGIT_BITS)?;
+        self.high.ensure_capacity(gpu, 16 * bodies)?;
+        self.low.ensure_capacity(gpu, 16 * bodies)?;
+        self.paths.ensure_capacity(gpu, 16 * cell_tiles)?;
+        self.leaves.ensure_capacity(gpu, 4 * bodies)?;
         if self.room < bodies / CELLS + 64 {
             self.make_room_for_cells(gpu, bodies / CELLS + 64)?;
         }
@@ -330,9 +330,9 @@ impl<G: Gpu> Tree<G> {
 
     fn make_room_for_cells(&mut self, gpu: &G, room: usize) -> Result<()> {
         self.room = 0;
-        self.cells.see_to(gpu, room * size_of::<Cell>())?;
-        self.children.see_to(gpu, room * 4)?;
-        self.parents.see_to(gpu, room * 4)?;
+        self.cells.ensure_capacity(gpu, room * size_of::<Cell>())?;
+        self.children.ensure_capacity(gpu, room * 4)?;
+        self.parents.ensure_capacity(gpu, room * 4)?;
         self.room = room;
         Ok(())
     }
@@ -505,9 +505,9 @@ impl<G: Gpu> Tree<G> {
         if self.room_of_summed < all {
             self.room_of_summed = all + all / 32;
         }
-        self.places.see_to(on.0, 32 * self.room_of_summed)?;
-        self.reaches.see_to(on.0, 16 * self.room_of_summed)?;
-        self.moments.see_to(on.0, 4 * record(order) * self.room_of_summed)?;
+        self.places.ensure_capacity(on.0, 32 * self.room_of_summed)?;
+        self.reaches.ensure_capacity(on.0, 16 * self.room_of_summed)?;
+        self.moments.ensure_capacity(on.0, 4 * record(order) * self.room_of_summed)?;
         self.clock.begin(on)?;
         let (_, kernels) = self.expansions.as_mut().expect("they were loaded");
         let [cells, high, low] = [self.cells.at(), self.high.at(), self.low.at()];
@@ -549,7 +549,7 @@ impl<G: Gpu> Tree<G> {
     /// # Safety
     /// As for [`Tree::sum_moments`].
     pub unsafe fn link_next(&mut self, on: (&G, &G::Queue)) -> Result<()> {
-        self.nexts.see_to(on.0, 4 * self.cells())?;
+        self.nexts.ensure_capacity(on.0, 4 * self.cells())?;
         self.clock.begin(on)?;
         let arguments = [self.cells.at(), self.parents.at(), self.nexts.at(), self.found.at()];
         let shape = (self.cells().div_ceil(LINK_THREADS), LINK_THREADS);
@@ -562,7 +562,7 @@ impl<G: Gpu> Tree<G> {
     pub(super) fn copied<T: bytemuck::Pod>(
         &self,
         (gpu, queue): (&G, &G::Queue),
-        memory: &Room<G>,
+        memory: &GrowBuffer<G>,
         count: usize,
     ) -> Result<Vec<T>> {
         let mut host = gpu.allocate_host(count * size_of::<T>(), "trees")?;
@@ -586,10 +586,10 @@ impl<G: Gpu> Tree<G> {
 
 /// Memory for a sort: keys and their numbers, between which it goes to and fro, and counts of digits.
 pub(super) struct SortRooms<'a, G: Gpu> {
-    pub(super) keys: &'a [Room<G>; 2],
-    pub(super) numbers: &'a [Room<G>; 2],
-    pub(super) counts: &'a mut Room<G>,
-    pub(super) totals: &'a mut Room<G>,
+    pub(super) keys: &'a [GrowBuffer<G>; 2],
+    pub(super) numbers: &'a [GrowBuffer<G>; 2],
+    pub(super) counts: &'a mut GrowBuffer<G>,
+    pub(super) totals: &'a mut GrowBuffer<G>,
 }
 
 /// Begins to sort keys by their highest bits. They are in one of the two memories, with their numbers
@@ -606,8 +606,8 @@ pub(super) unsafe fn sort_keys<G: Gpu>(
 ) -> Result<usize> {
     let is_large = places >= FEW_KEYS;
     let tiles = places.div_ceil(SORT_THREADS * SORT_TURNS[usize::from(is_large)]);
-    rooms.counts.see_to(on.0, 4 * (1 << DIGIT_BITS) * tiles)?;
-    rooms.totals.see_to(on.0, 4 << DIGIT_BITS)?;
+    rooms.counts.ensure_capacity(on.0, 4 * (1 << DIGIT_BITS) * tiles)?;
+    rooms.totals.ensure_capacity(on.0, 4 << DIGIT_BITS)?;
     let (counts, totals) = (rooms.counts.at(), rooms.totals.at());
     let (count, place) = if is_large {
         (&mut kernels.count_digits_large, &mut kernels.place_keys_large)

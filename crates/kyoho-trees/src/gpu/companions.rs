@@ -21,15 +21,15 @@ use super::forces::{Asked, Forces, ForcesOn, Share};
 use super::shares::{Shares, Times};
 use kyoho_core::{Error, Result};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Gpu};
-use kyoho_hal::room::Room;
+use kyoho_hal::grow_buffer::GrowBuffer;
 
 /// Another device.
 pub(super) struct Companion<G: Gpu> {
-    bodies: Room<G>,
+    bodies: GrowBuffer<G>,
     tree: Tree<G>,
     pub(super) forces: Forces<G>,
     /// The forces of its share.
-    share: Room<G>,
+    share: GrowBuffer<G>,
     queue: G::Queue,
     gpu: G,
 }
@@ -40,16 +40,16 @@ pub struct Companions<G: Gpu> {
     /// The bodies of their trees, as long as the sources are those that they were built from.
     built: Option<Built>,
     kernels: ShareKernels<G>,
-    packed: Room<G>,
+    packed: GrowBuffer<G>,
     /// The forces of the share of one of them.
-    share: Room<G>,
+    share: GrowBuffer<G>,
     shares: Shares,
 }
 
 impl<G: Gpu> Companion<G> {
     fn new(gpu: G) -> Result<Companion<G>> {
         let _caller = gpu.enter()?;
-        let room = || Room::new(&gpu, "trees");
+        let room = || GrowBuffer::new(&gpu, "trees");
         Ok(Companion {
             bodies: room()?,
             tree: Tree::new(&gpu)?,
@@ -75,8 +75,8 @@ impl<G: Gpu> Companion<G> {
         let begun = Instant::now();
         let _caller = self.gpu.enter()?;
         let (on, bytes) = ((&self.gpu, &self.queue), PACKED_BYTES * given.bodies);
-        self.bodies.see_to(&self.gpu, bytes)?;
-        self.share.see_to(&self.gpu, bytes)?;
+        self.bodies.ensure_capacity(&self.gpu, bytes)?;
+        self.share.ensure_capacity(&self.gpu, bytes)?;
         let given = Given { memory: self.bodies.0.address(), ..*given };
         // SAFETY: the caller's promise; there is room for all bodies, and all work is waited for.
         let mut sum = || unsafe {
@@ -112,8 +112,8 @@ impl<G: Gpu> Companions<G> {
             all,
             built: None,
             kernels: ShareKernels::new(first)?,
-            packed: Room::new(first, "trees")?,
-            share: Room::new(first, "trees")?,
+            packed: GrowBuffer::new(first, "trees")?,
+            share: GrowBuffer::new(first, "trees")?,
         }))
     }
 
@@ -169,7 +169,7 @@ impl<G: Gpu> Companions<G> {
             let begun = Instant::now();
             // SAFETY: the companion has ended, and has these forces; there is room for them.
             let taken = outcome.and_then(|(sinks, times)| unsafe {
-                self.share.see_to(gpu, PACKED_BYTES * sinks.len())?;
+                self.share.ensure_capacity(gpu, PACKED_BYTES * sinks.len())?;
                 let from = (&companion.gpu, &companion.share.0);
                 gpu.copy_from_other(queue, from, &self.share.0, PACKED_BYTES * sinks.len())?;
                 take_share((gpu, queue), &mut self.kernels, (&self.share, sinks), numbers, to)?;
@@ -199,7 +199,7 @@ impl<G: Gpu> Companions<G> {
     /// As for [`Tree::build`].
     unsafe fn pack(&mut self, (gpu, queue): (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
         let count = given.bodies as u32;
-        self.packed.see_to(gpu, PACKED_BYTES * given.bodies)?;
+        self.packed.ensure_capacity(gpu, PACKED_BYTES * given.bodies)?;
         let arguments = [
             Argument::Bytes(bytes_of(&given.layout)),
             Argument::Memory(given.memory),
@@ -220,7 +220,7 @@ impl<G: Gpu> Companions<G> {
 unsafe fn take_share<G: Gpu>(
     on: (&G, &G::Queue),
     kernels: &mut ShareKernels<G>,
-    (share, sinks): (&Room<G>, Range<usize>),
+    (share, sinks): (&GrowBuffer<G>, Range<usize>),
     numbers: Address<G>,
     to: Address<G>,
 ) -> Result<()> {

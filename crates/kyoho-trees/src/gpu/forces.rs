@@ -14,7 +14,7 @@ use crate::cells::Cell;
 use crate::criterion::{CUT, Criterion, variation};
 use kyoho_core::{Error, Result, TreePhase, TreeProfile};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
-use kyoho_hal::room::Room;
+use kyoho_hal::grow_buffer::GrowBuffer;
 use kyoho_laws::indices::components;
 
 /// The number of levels, and of groups as one more.
@@ -85,8 +85,8 @@ pub enum ForcesOn<'a, G: Gpu> {
     All,
     /// Some of the sources.
     Some(Chosen<'a, G>),
-    /// Others.
-    Others {
+    /// Sinks beside the sources, which have a tree of their own.
+    SeparateSinks {
         /// Their tree, in the units of that of the sources.
         tree: &'a Tree<G>,
         /// The sources that they leave out.
@@ -98,28 +98,28 @@ pub enum ForcesOn<'a, G: Gpu> {
 pub struct Forces<G: Gpu> {
     /// The kernels of sinks, once they were needed.
     sink_kernels: Option<SinkKernels<G>>,
-    sinks: Room<G>,
-    numbers: Room<G>,
-    sink_counts: Room<G>,
-    counts: Room<G>,
-    totals: Room<G>,
-    fields: Room<G>,
-    field_heads: Room<G>,
-    far_heads: Room<G>,
-    near_heads: Room<G>,
-    lists: Room<G>,
+    sinks: GrowBuffer<G>,
+    numbers: GrowBuffer<G>,
+    sink_counts: GrowBuffer<G>,
+    counts: GrowBuffer<G>,
+    totals: GrowBuffer<G>,
+    fields: GrowBuffer<G>,
+    field_heads: GrowBuffer<G>,
+    far_heads: GrowBuffer<G>,
+    near_heads: GrowBuffer<G>,
+    lists: GrowBuffer<G>,
     /// The number of words of lists, then of parts.
-    used: Room<G>,
+    used: GrowBuffer<G>,
     /// Of each part of a group's list of near cells the group and the segment.
-    parts: Room<G>,
-    accelerations: Room<G>,
+    parts: GrowBuffer<G>,
+    accelerations: GrowBuffer<G>,
     /// Tides over accelerations.
-    ratios: Room<G>,
-    alike: Room<G>,
-    groups: Room<G>,
-    locals: Room<G>,
+    ratios: GrowBuffer<G>,
+    alike: GrowBuffer<G>,
+    groups: GrowBuffer<G>,
+    locals: GrowBuffer<G>,
     /// The sums by expansions for the sinks of the call, in the order of the sorted bodies.
-    far_sums: Room<G>,
+    far_sums: GrowBuffer<G>,
     report: G::HostMemory,
     /// Words of lists that there is room for.
     room: usize,
@@ -163,7 +163,7 @@ struct Needed {
 impl<G: Gpu> Forces<G> {
     /// Makes memory without room.
     pub fn new(gpu: &G) -> Result<Forces<G>> {
-        let room = || Room::new(gpu, "trees");
+        let room = || GrowBuffer::new(gpu, "trees");
         Ok(Forces {
             sink_kernels: None,
             sinks: room()?,
@@ -214,7 +214,7 @@ impl<G: Gpu> Forces<G> {
         let (others, own, chosen) = match sinks {
             ForcesOn::All => (None, of_itself, None),
             ForcesOn::Some(chosen) => (None, of_itself, Some(chosen)),
-            ForcesOn::Others { tree, own } => (Some(*tree), *own, None),
+            ForcesOn::SeparateSinks { tree, own } => (Some(*tree), *own, None),
         };
         let count = others.map_or(tree.bodies, |sinks| sinks.bodies);
         if count == 0 {
@@ -227,17 +227,17 @@ impl<G: Gpu> Forces<G> {
         let cells = tree_of_sinks.cells();
         let tiles = cells.div_ceil(SELECT_THREADS);
         self.room_of_groups = self.room_of_groups.max(cells);
-        self.numbers.see_to(gpu, LEVELS_OF_SINKS * cells * 4)?;
-        self.sink_counts.see_to(gpu, (ALL_LEVELS + 2) * 4)?;
-        self.counts.see_to(gpu, LEVELS_OF_SINKS * tiles * 4)?;
-        self.totals.see_to(gpu, LEVELS_OF_SINKS * 4)?;
-        self.fields.see_to(gpu, (LEVELS_OF_SINKS - 1) * cells * 36)?;
-        self.field_heads.see_to(gpu, (LEVELS_OF_SINKS - 1) * cells * 4)?;
-        self.used.see_to(gpu, 8)?;
-        self.accelerations.see_to(gpu, 4 * count)?;
-        self.ratios.see_to(gpu, 4 * count)?;
-        self.alike.see_to(gpu, 4 * cells)?;
-        self.groups.see_to(gpu, 4 * cells)?;
+        self.numbers.ensure_capacity(gpu, LEVELS_OF_SINKS * cells * 4)?;
+        self.sink_counts.ensure_capacity(gpu, (ALL_LEVELS + 2) * 4)?;
+        self.counts.ensure_capacity(gpu, LEVELS_OF_SINKS * tiles * 4)?;
+        self.totals.ensure_capacity(gpu, LEVELS_OF_SINKS * 4)?;
+        self.fields.ensure_capacity(gpu, (LEVELS_OF_SINKS - 1) * cells * 36)?;
+        self.field_heads.ensure_capacity(gpu, (LEVELS_OF_SINKS - 1) * cells * 4)?;
+        self.used.ensure_capacity(gpu, 8)?;
+        self.accelerations.ensure_capacity(gpu, 4 * count)?;
+        self.ratios.ensure_capacity(gpu, 4 * count)?;
+        self.alike.ensure_capacity(gpu, 4 * cells)?;
+        self.groups.ensure_capacity(gpu, 4 * cells)?;
         let share = asked.share.unwrap_or(Share { begin: 0, end: count, is_sorted: false });
         let of_share = share.end - share.begin;
         let pieces = ((of_share + self.sinks_at_a_time / 2) / self.sinks_at_a_time).max(1);
@@ -263,7 +263,7 @@ impl<G: Gpu> Forces<G> {
     /// Makes room for lists. There is none if memory is refused.
     fn make_room_for_words(&mut self, gpu: &G, words: usize) -> Result<()> {
         self.room = 0;
-        self.lists.see_to(gpu, 4 * words)?;
+        self.lists.ensure_capacity(gpu, 4 * words)?;
         self.room = words;
         Ok(())
     }
@@ -281,9 +281,9 @@ impl<G: Gpu> Forces<G> {
         loop {
             let sinks = LEVELS_OF_SINKS * turn.of_sinks.cells() + self.room_of_groups;
             for (room, bytes) in [(&mut self.sinks, 16), (&mut self.far_heads, 4), (&mut self.near_heads, 4)] {
-                room.see_to(gpu, bytes * sinks)?;
+                room.ensure_capacity(gpu, bytes * sinks)?;
             }
-            self.parts.see_to(gpu, 8 * parts_of(self.room))?;
+            self.parts.ensure_capacity(gpu, 8 * parts_of(self.room))?;
             // SAFETY: the caller's promise; there is room for so many cells and bodies.
             let Needed { words, groups, sinks } = unsafe { self.begin(turn, (sink_kernels, kernels))? };
             if groups > self.room_of_groups {
@@ -342,8 +342,8 @@ impl<G: Gpu> Forces<G> {
         let (counts, totals, accelerations) = (self.counts.at(), self.totals.at(), self.accelerations.at());
         let (lists, used, parts) = (self.lists.at(), self.used.at(), self.parts.at());
         let (sink_highs, sink_lows, ratios) = (of_sinks.high.at(), of_sinks.low.at(), self.ratios.at());
-        let [far_heads, near_heads] = [&self.far_heads, &self.near_heads].map(Room::at);
-        let [fields, field_heads] = [&self.fields, &self.field_heads].map(Room::at);
+        let [far_heads, near_heads] = [&self.far_heads, &self.near_heads].map(GrowBuffer::at);
+        let [fields, field_heads] = [&self.fields, &self.field_heads].map(GrowBuffer::at);
         let level_numbers: [i32; ALL_LEVELS] = std::array::from_fn(|level| level as i32);
         let level_of = |level: usize| Argument::Bytes(bytes_of(&level_numbers[level]));
         self.clock.begin(on)?;
@@ -443,7 +443,7 @@ impl<G: Gpu> Forces<G> {
             self.clock.end(on, TreePhase::FirstPass)?;
             gpu.zero(queue, &self.used.0, 8)?;
             let all: usize = WALKED.iter().map(|level| sink_counts_[*level] as usize).sum();
-            self.locals.see_to(gpu, all * 4 * components(order).next_multiple_of(4))?;
+            self.locals.ensure_capacity(gpu, all * 4 * components(order).next_multiple_of(4))?;
             let locals = self.locals.at();
             for level in WALKED {
                 let arguments = [
@@ -510,7 +510,7 @@ impl<G: Gpu> Forces<G> {
             let choices = [adds, is_sorted];
             let [adds, is_sorted] = choices.each_ref().map(|choice| Argument::Bytes(bytes_of(choice)));
             let done = Argument::Bytes(bytes_of(&done));
-            self.far_sums.see_to(gpu, 16 * needed.sinks.len())?;
+            self.far_sums.ensure_capacity(gpu, 16 * needed.sinks.len())?;
             let far_sums = self.far_sums.at();
             let arguments =
                 [sink_places, sink_highs, sink_lows, numbers_of_sinks, sinks, sink_counts, locals, far_sums, room_];

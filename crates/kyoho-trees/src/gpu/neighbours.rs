@@ -7,14 +7,14 @@ use super::constants::{BodyLayout, NEIGHBOUR_THREADS};
 use crate::neighbours::WHAT;
 use kyoho_core::{FoundNeighbours, Result, memory};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Place};
-use kyoho_hal::room::Room;
+use kyoho_hal::grow_buffer::GrowBuffer;
 
 /// Memory for the search.
 pub struct NeighbourSearch<G: Gpu> {
-    radii2: Room<G>,
-    counts: Room<G>,
-    starts: Room<G>,
-    found: Room<G>,
+    radii2: GrowBuffer<G>,
+    counts: GrowBuffer<G>,
+    starts: GrowBuffer<G>,
+    found: GrowBuffer<G>,
 }
 
 /// Sinks on the device: their tree, in the units of that of the sources, where their positions are,
@@ -33,7 +33,7 @@ pub struct SearchedSinks<'a, G: Gpu> {
 impl<G: Gpu> NeighbourSearch<G> {
     /// Makes memory without room.
     pub fn new(gpu: &G) -> Result<NeighbourSearch<G>> {
-        let room = || Room::new(gpu, "trees");
+        let room = || GrowBuffer::new(gpu, "trees");
         Ok(NeighbourSearch { radii2: room()?, counts: room()?, starts: room()?, found: room()? })
     }
 
@@ -50,9 +50,9 @@ impl<G: Gpu> NeighbourSearch<G> {
         sinks: &SearchedSinks<G>,
     ) -> Result<FoundNeighbours> {
         let (gpu, count) = (on.0, sinks.tree.bodies);
-        self.radii2.see_to(gpu, 8 * count)?;
-        self.counts.see_to(gpu, 4 * count)?;
-        self.starts.see_to(gpu, 8 * count)?;
+        self.radii2.ensure_capacity(gpu, 8 * count)?;
+        self.counts.ensure_capacity(gpu, 4 * count)?;
+        self.starts.ensure_capacity(gpu, 8 * count)?;
         let mut counts = memory::filled(count, 0u32, WHAT)?;
         // SAFETY: the caller's promise; there is room for all sinks; what is sent stays until it was
         // waited for, as in what follows.
@@ -71,7 +71,7 @@ impl<G: Gpu> NeighbourSearch<G> {
             all
         }));
         let mut addresses = memory::filled(all as usize, 0u32, WHAT)?;
-        self.found.see_to(gpu, 4 * addresses.len())?;
+        self.found.ensure_capacity(gpu, 4 * addresses.len())?;
         // SAFETY: as above.
         let filled = unsafe {
             send(on, cast_slice(&starts[..count]), &self.starts)
@@ -130,7 +130,7 @@ fn ended<G: Gpu>((gpu, queue): (&G, &G::Queue), outcome: Result<()>) -> Result<(
 ///
 /// # Safety
 /// The memory has as many bytes, and those of the host stay until the queue has copied them.
-unsafe fn send<G: Gpu>((gpu, queue): (&G, &G::Queue), bytes: &[u8], to: &Room<G>) -> Result<()> {
+unsafe fn send<G: Gpu>((gpu, queue): (&G, &G::Queue), bytes: &[u8], to: &GrowBuffer<G>) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe { gpu.copy(queue, Place::Host(bytes.as_ptr().cast_mut()), Place::Device(&to.0, 0), bytes.len()) }
 }
@@ -139,7 +139,7 @@ unsafe fn send<G: Gpu>((gpu, queue): (&G, &G::Queue), bytes: &[u8], to: &Room<G>
 ///
 /// # Safety
 /// The memory has as many bytes.
-unsafe fn copy_to_host<G: Gpu>((gpu, queue): (&G, &G::Queue), from: &Room<G>, to: &mut [u32]) -> Result<()> {
+unsafe fn copy_to_host<G: Gpu>((gpu, queue): (&G, &G::Queue), from: &GrowBuffer<G>, to: &mut [u32]) -> Result<()> {
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(to);
     if !bytes.is_empty() {
         // SAFETY: the caller's promise; the copy is waited for.

@@ -202,7 +202,7 @@ impl Sums<'_> {
                 others.tree.sum_moments(on, asked.order, asked.criterion)?;
             }
             let tree = &others.tree;
-            let on_sinks = sinks.map_or(ForcesOn::All, |_| ForcesOn::Others { tree, own: Own::None });
+            let on_sinks = sinks.map_or(ForcesOn::All, |_| ForcesOn::SeparateSinks { tree, own: Own::None });
             sum_by_cells(on, (&mut built.tree, forces), &on_sinks, (&given, asked), to.address())?;
             let bytes = size_of_val(&found[..]);
             on.0.copy(on.1, Place::Device(&to, 0), Place::Host(found.as_mut_ptr().cast()), bytes)?;

@@ -9,7 +9,7 @@ use super::builder::{Given, Kernels, OwnKernels, SortRooms, Tree, launch, launch
 use super::constants::{BodyLayout, KEY_THREADS, OWN_ITSELF, OWN_LISTED, OWN_NONE, OWN_REPEATED};
 use kyoho_core::{Error, Result};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
-use kyoho_hal::room::Room;
+use kyoho_hal::grow_buffer::GrowBuffer;
 
 /// The passes of the sort that take an index, and whether there is a source.
 const PASSES: usize = 5;
@@ -56,9 +56,9 @@ impl<A: Copy> Own<A> {
 /// The sources that are the sinks.
 pub struct Chosen<'a, G: Gpu> {
     /// Of each sorted source the number of a sink that it is, or that it is none.
-    pub(super) numbers: &'a Room<G>,
+    pub(super) numbers: &'a GrowBuffer<G>,
     /// Of each cell whether one of them is in it.
-    pub(super) cells: &'a Room<G>,
+    pub(super) cells: &'a GrowBuffer<G>,
     /// The most that there are.
     pub(super) most: usize,
 }
@@ -103,28 +103,28 @@ pub struct OwnSources<G: Gpu> {
     /// The places and the sources of which this is known.
     of: (usize, usize),
     looked: Option<G::Event>,
-    found: Room<G>,
+    found: GrowBuffer<G>,
     report: G::HostMemory,
-    keys: [Room<G>; 2],
-    numbers: [Room<G>; 2],
+    keys: [GrowBuffer<G>; 2],
+    numbers: [GrowBuffer<G>; 2],
     /// Which of the keys are sorted.
     sorted: usize,
-    counts: Room<G>,
-    totals: Room<G>,
+    counts: GrowBuffer<G>,
+    totals: GrowBuffer<G>,
     /// Where the body of each place is in the tree, and whether that is so of the tree that is there.
-    ranks: Room<G>,
+    ranks: GrowBuffer<G>,
     has_ranks: bool,
-    firsts: Room<G>,
-    nexts: Room<G>,
-    owns: Room<G>,
-    sink_numbers: Room<G>,
-    chosen_cells: Room<G>,
+    firsts: GrowBuffer<G>,
+    nexts: GrowBuffer<G>,
+    owns: GrowBuffer<G>,
+    sink_numbers: GrowBuffer<G>,
+    chosen_cells: GrowBuffer<G>,
 }
 
 impl<G: Gpu> OwnSources<G> {
     /// Makes memory without room.
     pub fn new(gpu: &G) -> Result<OwnSources<G>> {
-        let room = || Room::new(gpu, "trees");
+        let room = || GrowBuffer::new(gpu, "trees");
         Ok(OwnSources {
             kernels: None,
             known: Known::Nothing,
@@ -174,7 +174,7 @@ impl<G: Gpu> OwnSources<G> {
         }
         self.forget();
         let mut kernels = self.kernels.take().map_or_else(|| OwnKernels::new(gpu), Ok)?;
-        self.found.see_to(gpu, 4 * FOUND)?;
+        self.found.ensure_capacity(gpu, 4 * FOUND)?;
         let count = given.places as u32;
         let blocks = given.places.div_ceil(KEY_THREADS).min(MOST_LOOKING);
         let arguments = [
@@ -252,8 +252,8 @@ impl<G: Gpu> OwnSources<G> {
     ) -> Result<()> {
         let (gpu, places) = (on.0, given.places);
         for k in 0..2 {
-            self.keys[k].see_to(gpu, 8 * places)?;
-            self.numbers[k].see_to(gpu, 4 * places)?;
+            self.keys[k].ensure_capacity(gpu, 8 * places)?;
+            self.numbers[k].ensure_capacity(gpu, 4 * places)?;
         }
         let rooms =
             SortRooms { keys: &self.keys, numbers: &self.numbers, counts: &mut self.counts, totals: &mut self.totals };
@@ -283,7 +283,7 @@ impl<G: Gpu> OwnSources<G> {
             return Ok(());
         }
         let (gpu, count) = (on.0, tree.bodies as u32);
-        self.ranks.see_to(gpu, 4 * self.of.0)?;
+        self.ranks.ensure_capacity(gpu, 4 * self.of.0)?;
         let kernels = self.kernels.as_mut().ok_or_else(missing)?;
         let count_ = Argument::Bytes(bytes_of(&count));
         let shape = shape(tree.bodies);
@@ -293,8 +293,8 @@ impl<G: Gpu> OwnSources<G> {
             let arguments = [Argument::Memory(tree.sorted_numbers()), self.ranks.at(), count_];
             launch_after_copies(on, &mut kernels.invert_order, shape, &arguments)?;
             if kind == Indices::Repeated {
-                self.firsts.see_to(gpu, 4 * tree.bodies)?;
-                self.nexts.see_to(gpu, 4 * tree.bodies)?;
+                self.firsts.ensure_capacity(gpu, 4 * tree.bodies)?;
+                self.nexts.ensure_capacity(gpu, 4 * tree.bodies)?;
                 let keys = self.keys[self.sorted].at();
                 let arguments = [keys, self.ranks.at(), self.firsts.at(), self.nexts.at(), count_];
                 launch_after_copies(on, &mut kernels.link_indices, shape, &arguments)?;
@@ -320,7 +320,7 @@ impl<G: Gpu> OwnSources<G> {
         let Known::Kind(kind) = self.known else { return Err(missing()) };
         // SAFETY: the caller's promise.
         unsafe { self.rank(on, tree, kind)? };
-        self.owns.see_to(on.0, 4 * sinks.count)?;
+        self.owns.ensure_capacity(on.0, 4 * sinks.count)?;
         let keyed = if kind == Indices::Places { 0 } else { tree.bodies };
         let keys = if keyed == 0 { &self.ranks } else { &self.keys[self.sorted] };
         let numbers = [sinks.count, keyed, self.of.0].map(|number| number as u32);
@@ -366,9 +366,9 @@ impl<G: Gpu> OwnSources<G> {
         // SAFETY: the caller's promise.
         unsafe { self.rank(on, tree, kind)? };
         let cells = tree.cells();
-        self.owns.see_to(on.0, 4 * sinks.count)?;
-        self.sink_numbers.see_to(on.0, 4 * tree.bodies)?;
-        self.chosen_cells.see_to(on.0, 4 * cells)?;
+        self.owns.ensure_capacity(on.0, 4 * sinks.count)?;
+        self.sink_numbers.ensure_capacity(on.0, 4 * tree.bodies)?;
+        self.chosen_cells.ensure_capacity(on.0, 4 * cells)?;
         let keyed = if kind == Indices::Places { 0 } else { tree.bodies };
         let keys = if keyed == 0 { &self.ranks } else { &self.keys[self.sorted] };
         let numbers = [tree.bodies, cells, sinks.count, keyed, self.of.0].map(|number| number as u32);

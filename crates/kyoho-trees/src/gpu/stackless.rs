@@ -7,7 +7,7 @@ use super::clock::Clock;
 use super::constants::{BodyLayout, NEIGHBOUR_THREADS};
 use kyoho_core::{Result, TreePhase};
 use kyoho_hal::gpu::{Address, Argument, Gpu};
-use kyoho_hal::room::Room;
+use kyoho_hal::grow_buffer::GrowBuffer;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -39,14 +39,14 @@ pub struct WalkedSinks<'a, G: Gpu> {
 /// Memory for walks.
 pub struct Walks<G: Gpu> {
     /// How many points were summed for each sink.
-    pub(super) counts: Room<G>,
+    pub(super) counts: GrowBuffer<G>,
     pub(super) clock: Clock,
 }
 
 impl<G: Gpu> Walks<G> {
     /// Makes memory without room.
     pub fn new(gpu: &G) -> Result<Walks<G>> {
-        Ok(Walks { counts: Room::new(gpu, "trees")?, clock: Clock::default() })
+        Ok(Walks { counts: GrowBuffer::new(gpu, "trees")?, clock: Clock::default() })
     }
 
     /// Begins to sum the forces of the sources of a tree, whose cells were summed and linked. The
@@ -64,7 +64,7 @@ impl<G: Gpu> Walks<G> {
         walk: &Walk,
         to: Address<G>,
     ) -> Result<()> {
-        self.counts.see_to(on.0, 4 * sinks.count)?;
+        self.counts.ensure_capacity(on.0, 4 * sinks.count)?;
         self.clock.begin(on)?;
         let (count, theta) = (sinks.count as u32, walk.theta as f32);
         let [in_order, skips_own, adds] = [sinks.order.is_some(), walk.skip_own, walk.adds].map(i32::from);

@@ -5,16 +5,16 @@ use kyoho_core::Result;
 use super::gpu::{Address, Argument, DeviceMemory, Gpu};
 
 /// Memory for some purpose.
-pub struct Room<G: Gpu>(pub G::Memory, &'static str);
+pub struct GrowBuffer<G: Gpu>(pub G::Memory, &'static str);
 
-impl<G: Gpu> Room<G> {
+impl<G: Gpu> GrowBuffer<G> {
     /// Makes memory without a byte.
-    pub fn new(gpu: &G, what: &'static str) -> Result<Room<G>> {
-        Ok(Room(gpu.allocate(0, what)?, what))
+    pub fn new(gpu: &G, what: &'static str) -> Result<GrowBuffer<G>> {
+        Ok(GrowBuffer(gpu.allocate(0, what)?, what))
     }
 
-    /// Sees to it that there are so many bytes. What was there is lost.
-    pub fn see_to(&mut self, gpu: &G, bytes: usize) -> Result<()> {
+    /// Makes it larger if it has fewer bytes than this. What was there is lost then.
+    pub fn ensure_capacity(&mut self, gpu: &G, bytes: usize) -> Result<()> {
         if self.0.bytes() < bytes {
             // What is too small goes first, so that both need not fit.
             self.0 = gpu.allocate(0, self.1)?;
