@@ -34,7 +34,7 @@ const SINKS_OF_PIECE: usize = 1 << 18;
 const NUMBERS: usize = 4;
 
 /// Returns the fewest bodies whose forces companions have a share in, for an order of expansions.
-fn least_for_company(order: usize) -> usize {
+fn least_for_peers(order: usize) -> usize {
     if order > 4 { 1 << 18 } else { 1 << 19 }
 }
 
@@ -337,7 +337,7 @@ impl<G: Gpu> TreeSums<G> {
 
     /// Whether companions may have a share in the forces of these sources on one another.
     fn may_share(&self, given: &Given<Address<G>>, order: usize) -> bool {
-        let is_large = self.peers_for_all || given.bodies >= least_for_company(order);
+        let is_large = self.peers_for_all || given.bodies >= least_for_peers(order);
         let may = is_large && given.places == given.bodies && !self.forces.clock.is_wanted();
         may && match &self.peers {
             PeerDevices::Closed(devices) => !devices.numbers.is_empty(),
