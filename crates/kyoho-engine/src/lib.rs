@@ -315,7 +315,7 @@ impl System {
     }
 
     /// Sets the rule by which sources are neighbours that the next blocks leave out, in
-    /// [`Scope::Regular`]. It is [`NeighbourCriterion::ByMass`] until it is set. Other scopes
+    /// [`Scope::Regular`](kyoho_core::Scope::Regular). It is [`NeighbourCriterion::ByMass`] until it is set. Other scopes
     /// ignore it.
     pub fn set_neighbour_criterion(&mut self, neighbour_criterion: NeighbourCriterion) {
         self.neighbour_criterion = neighbour_criterion;
@@ -331,7 +331,7 @@ impl System {
     /// < radius2`, without softening, in ascending order, each once. Sources written since do not
     /// matter.
     ///
-    /// In [`Scope::Regular`] they are exactly the sources that the forces of the block leave out.
+    /// In [`Scope::Regular`](kyoho_core::Scope::Regular) they are exactly the sources that the forces of the block leave out.
     /// If a device fails, and those that go on would leave out others, it is an error, and the
     /// block has to be started again.
     pub fn neighbours(&mut self, sink: usize) -> Result<&[i32]> {

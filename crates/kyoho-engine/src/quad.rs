@@ -3,7 +3,7 @@
 //! The calls with plain doubles serve such systems too: they give numbers without a low limb, and
 //! get the nearest doubles.
 //!
-//! [`Precision::Quad`]: crate::Precision::Quad
+//! [`Precision::Quad`]: kyoho_core::Precision::Quad
 
 use kyoho_core::sources::padded;
 use kyoho_core::{Error, Forces, MAX_COEFFICIENTS, MAX_DERIVATIVES, Nearest, Result, Sink, Sinks, Source, memory};

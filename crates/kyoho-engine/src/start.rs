@@ -22,7 +22,7 @@ impl System {
 
     /// Begins the forces on `count` sinks as [`System::start`] does, each made from its number.
     /// Where they are many, several threads make them in any order, up to twelve of
-    /// [`Setup::threads`].
+    /// [`Setup::threads`](crate::Setup::threads).
     pub fn start_from_fn(
         &mut self,
         nj: usize,

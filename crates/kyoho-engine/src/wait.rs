@@ -53,7 +53,7 @@ impl System {
     }
 
     /// Waits for the forces as [`System::wait_each`] does. Where they are many, several threads
-    /// take some each, up to twelve of [`Setup::threads`].
+    /// take some each, up to twelve of [`Setup::threads`](crate::Setup::threads).
     pub fn wait_each_on_threads(&mut self, take: impl Fn(usize, Forces) + Sync) -> Result<()> {
         self.wait_for_all(|system, sums, sinks| system.hand_over_if_finite(sums, sinks, &take))
     }

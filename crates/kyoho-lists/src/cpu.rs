@@ -292,9 +292,11 @@ mod tests {
         let group = SinkGroup { first_source: 0, sources: 1000, sinks: 0, first_sink: 0, reserved: 0 };
         let mut pages = Pages::new(size_of::<SinkGroup>(), "a test").unwrap();
         pages.as_mut_slice::<u8>()[..size_of::<SinkGroup>()].copy_from_slice(bytemuck::bytes_of(&group));
-        let mut lists = InteractionLists::default();
-        lists.groups = GroupTable { pages, count: 1, pairs: 0, on_device: None };
-        lists.sources = ListedSources::Addresses(AddressTable::default());
+        let lists = InteractionLists {
+            groups: GroupTable { pages, count: 1, pairs: 0, on_device: None },
+            sources: ListedSources::Addresses(AddressTable::default()),
+            ..InteractionLists::default()
+        };
         let of = (&*kernel, &*interaction);
         let mut sums = ListSums::default();
         let tiles = Tiles::default();

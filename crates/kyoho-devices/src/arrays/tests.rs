@@ -367,8 +367,8 @@ fn a_wrong_number_of_groups_is_found() {
         let mut given = good();
         change(&mut given);
         let check = Check::Groups(given.put(&caller, &[], form), 100);
-        // SAFETY: the arrays have as many elements.
         assert_eq!(
+            // SAFETY: the arrays have as many elements.
             unsafe { find_bad((&mut work, &mut made), &caller, interaction, check) },
             expected,
             "change {number}"
@@ -379,8 +379,8 @@ fn a_wrong_number_of_groups_is_found() {
     let DeviceSources::Own(places, sources) = groups.sources else { panic!("another form") };
     let wrong_sources = DeviceGroups { sources: DeviceSources::Own(places, sources + 1), ..groups };
     for wrong in [DeviceGroups { sink_count: 8, ..groups }, DeviceGroups { sink_count: 6, ..groups }, wrong_sources] {
-        // SAFETY: as above.
         assert_eq!(
+            // SAFETY: as above.
             unsafe { find_bad((&mut work, &mut made), &caller, interaction, Check::Groups(wrong, 100)) },
             Some(3)
         );
