@@ -1,5 +1,10 @@
 //! Plain data: sources, sinks, blocks, sums, records of writes, errors. Nothing here knows the
-//! floors above.
+//! crates above.
+//!
+//! [`sources`] has the host's copy in chunks, [`sinks`] and [`lists`] have what a block asks for, and
+//! [`block`] is what devices get of it. [`partition`] says which part a device has, [`units`] in which
+//! units a pair is computed, [`interaction`] what is computed at all. Whatever grows with the caller's
+//! data asks for [`memory`] here, where it may be refused.
 
 pub mod block;
 pub mod buffer_pool;

@@ -1,7 +1,8 @@
 //! The devices of the engine: each puts the methods together for a kind of machine.
 //!
-//! [`gpu::GpuDevice`] is any GPU, `arrays` its work on arrays of callers; `cpu` are the
-//! processors of the host; `quad` sums in numbers of two doubles, on either.
+//! [`GpuDevice`] is any GPU: it asks the first method that takes a block. `arrays` has its work on
+//! arrays of callers. `cpu` are the processors of the host; `quad` sums in numbers of two doubles, on
+//! either.
 
 mod arrays;
 mod cpu;

@@ -1,4 +1,10 @@
-//! The engine: sources, block steps, neighbours and devices, free of any backend.
+//! The engine: a caller's system of sources, free of any backend.
+//!
+//! A write goes to the `journal`, which knows where each is. `start` begins a block: it checks the
+//! sinks and chooses who computes, `devices` partitions the block among devices, and `parts` lets them
+//! begin while further sinks are copied. `wait` hands the forces over, or lets others compute them
+//! where a device failed. [`lists`], `trees`, `neighbours` and [`quad`] are other questions to a
+//! system; `device_arrays`, `staging` and [`moving`] keep bodies on a device.
 
 mod all_sources;
 mod checks;

@@ -1,5 +1,8 @@
 //! The machines: memory, queues of work, programs and launches on CUDA and OpenCL devices, threads
 //! on CPUs. Nothing here knows about gravity.
+//!
+//! [`gpu::Gpu`] is what methods ask of a GPU. [`cuda`] and [`opencl`] fulfil it, and so does a fake
+//! that tests let fail. [`threads`] shares work among the processors of the host.
 
 mod boxed;
 mod contexts;

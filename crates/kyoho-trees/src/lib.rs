@@ -1,7 +1,7 @@
 //! Forces by a tree: an octree of the sources, expansions of its cells, and a test that accepts an
 //! expansion where its error is small beside the acceleration of the sinks.
 //!
-//! The parts in this folder hold for every machine: the [`cube`] and the keys of bodies, what
+//! The files beside this one hold for every machine: the [`cube`] and the keys of bodies, what
 //! [`cells`] there are, the [`criterion`] of acceptance, and by which order and tolerance an
 //! [`accuracy`] is kept. Trees that machines build from the same bodies have the same cells.
 //!

@@ -3,8 +3,9 @@
 //!
 //! `builder` sorts the bodies and makes the cells, and sums their moments. Whatever the device, the
 //! cells are those of [`super::cells`]. `forces`, `neighbours` and `stackless` walk through them;
-//! `method` is what a device calls, and `block` what it does for a block, alone or with `companions`, of which each sums one of
-//! `shares`; `own` finds the sources that sinks leave out; `clock` measures phases.
+//! `method` is what a device calls, and `block` what it does for a block, alone or with `companions`,
+//! of which each sums one of `shares`; `own` finds the sources that sinks leave out, and sinks among
+//! them; `clock` measures phases.
 
 pub mod block;
 pub mod builder;
