@@ -73,12 +73,14 @@ impl Units {
         power(-2 * self.length)
     }
 
+    #[inline]
     fn rate(self) -> i32 {
         self.speed - self.length
     }
 }
 
 /// Returns a power of two; exponents beyond the normal numbers are clamped.
+#[inline]
 fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent.clamp(-1022, 1023) + 1023) as u64) << 52)
 }
@@ -104,12 +106,14 @@ pub const LONGEST: i32 = 250;
 pub const HEAVIEST: i32 = 1000;
 
 /// Returns the size of the largest of some numbers, from the bits of their magnitudes.
+#[inline]
 fn size_of_largest(numbers: &[f64]) -> u16 {
     let largest = numbers.iter().fold(0, |largest, number| largest.max(number.abs().to_bits()));
     (largest >> 52) as u16 / WIDTH as u16
 }
 
 /// Returns the lowest binary exponent of numbers of a size, if it is not that of zero.
+#[inline]
 fn exponent(size: u16) -> Option<i32> {
     (size > 0).then(|| i32::from(size) * WIDTH - 1023)
 }
@@ -183,6 +187,7 @@ impl Census {
     /// Counts sizes in the place of others. A place without a source has sizes of zero, which are
     /// not counted.
     #[cold]
+    #[inline]
     fn replace(&mut self, before: Sizes, now: Sizes) {
         for quantity in 0..1 + COUNTED {
             let (counts, largest) = (&mut self.counts, &mut self.largest[quantity]);
@@ -203,6 +208,7 @@ impl Census {
 
     /// Returns the binary exponent of the size of a quantity that all but one in [`OUTER`] sources
     /// do not exceed, if some are not zero.
+    #[inline]
     fn typical(&self, quantity: usize) -> Option<i32> {
         let mut larger = self.totals[quantity] / OUTER;
         let mut size = self.largest[quantity];
@@ -235,6 +241,7 @@ impl Census {
 
 /// Returns the binary exponent of the unit of length for sources at a distance, raised by sinks
 /// that are much farther out.
+#[inline]
 fn raised_by(sources: Option<i32>, sinks: Option<i32>) -> i32 {
     match sources {
         Some(far) => sinks.map_or(far, |raised| raised.clamp(far, far + MOST_RAISED)),
@@ -261,6 +268,7 @@ impl Units {
 
     /// Returns the units in which a coordinate with the binary exponent `far` is about 1, and so
     /// are the first derivatives that are not zero, whose exponents `fast` returns.
+    #[inline]
     fn chosen(
         heaviest: Option<i32>,
         far: i32,

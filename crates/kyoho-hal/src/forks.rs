@@ -44,6 +44,7 @@ extern "C" fn in_child() {
 
 /// Returns a number that is another one in each fork of a process than in the process, from the
 /// first call of it on.
+#[inline]
 pub fn count() -> u32 {
     static IS_WATCHED: AtomicBool = AtomicBool::new(false);
     if !IS_WATCHED.load(Ordering::Relaxed) && !IS_WATCHED.swap(true, Ordering::Relaxed) {
