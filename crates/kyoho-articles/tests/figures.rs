@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 use std::process::Output;
 
-use common::{folder, run};
+use common::{folder, run, run_kyoho};
 use serde_json::Value;
 
 fn text(bytes: Vec<u8>) -> String {
@@ -74,13 +74,13 @@ fn integrations_have_the_counts_of_kyoho_run_on_any_number_of_devices_and_keep_t
         for quantity in ["steps", "block_steps", "interactions", "relative_error"] {
             assert_eq!(run[quantity], runs[1][quantity], "{quantity}");
         }
-        let same = printed(&format!(
+        let same = run_kyoho(&format!(
             "run --plummer 64 --backend cpu --order 6 --precision {} --criterion average --eta 0.1 --eta4 0.01 --eps {} \
              --interval 1 --json",
             run["precision"].as_str().unwrap(),
             4.0 / 64.0
         ));
-        let same: Value = serde_json::from_str(&same).expect("the output is JSON");
+        let same: Value = serde_json::from_slice(&same.stdout).expect("the output is JSON");
         for quantity in ["steps", "block_steps", "interactions", "eta", "eta4", "eps", "relative_error"] {
             let [one, other] = [&run[quantity], &same[quantity]].map(number);
             // The error is computed in two ways, whose rounding differs.

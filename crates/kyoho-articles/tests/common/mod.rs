@@ -8,7 +8,18 @@ use std::process::{Command, Output};
 /// Runs the program with arguments that are divided at spaces, in the folder of the repository.
 /// Sentences have a line each.
 pub fn run(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho-figures"));
+    output_of(Path::new(env!("CARGO_BIN_EXE_kyoho-figures")), arguments)
+}
+
+/// Runs the command `kyoho` in the same way, which the tests of its crate have built.
+pub fn run_kyoho(arguments: &str) -> Output {
+    let command = Path::new(env!("CARGO_BIN_EXE_kyoho-figures")).with_file_name("kyoho");
+    assert!(command.exists(), "{} is built by 'cargo test --package kyoho-cli --no-run'", command.display());
+    output_of(&command, arguments)
+}
+
+fn output_of(program: &Path, arguments: &str) -> Output {
+    let mut command = Command::new(program);
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).env("COLUMNS", "1000");
     command.args(arguments.split_whitespace()).output().expect("the program starts")
 }
