@@ -9,6 +9,7 @@ use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::{Pod, Zeroable};
@@ -134,6 +135,12 @@ pub const PAGE: usize = 4096;
 #[repr(C, align(4096))]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Page([u8; PAGE]);
+
+/// Returns a key by which memory knows a device: another one at each call.
+pub fn device_key() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// What keeps memory page-locked for a device, until it is dropped.
 pub trait PageLock: Send + Sync {

@@ -174,7 +174,7 @@ impl Census {
         [size_of_largest(&[mass]), size(0), size(1), third]
     }
 
-    /// Counts the sizes that a source has now in the place of those that it had. GrowBuffer was made
+    /// Counts the sizes that a source has now in the place of those that it had. Room was made
     /// before.
     #[inline(always)]
     pub fn count(&mut self, sizes: &mut Sizes, now: Sizes) {

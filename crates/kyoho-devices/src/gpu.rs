@@ -103,22 +103,20 @@ impl<G: Gpu> GpuDevice<G> {
 
     /// Waits for all that was begun, whatever errors come.
     pub(super) fn wait_for_all(&mut self) {
-        let (methods, on) = self.methods();
-        for method in methods {
-            method.make_way();
-        }
-        on.synchronize_all();
+        self.make_way();
+        self.on.synchronize_all();
+    }
+
+    /// Waits for all that was begun, after which no method has a block under way.
+    fn end_all(&mut self) {
+        self.methods().0.into_iter().for_each(|method| method.forget());
+        self.wait_for_all();
     }
 
     /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
     fn give_up(&mut self) {
-        let (methods, on) = self.methods();
-        for method in methods {
-            method.forget();
-            method.make_way();
-        }
-        on.synchronize_all();
-        on.forget();
+        self.end_all();
+        self.on.forget();
     }
 }
 
@@ -235,8 +233,7 @@ impl<G: Gpu> Drop for GpuDevice<G> {
         // Memory must outlast the work that is under way in it.
         self.caller = self.on.gpu.enter().ok();
         if self.caller.is_some() {
-            self.methods().0.into_iter().for_each(|method| method.forget());
-            self.wait_for_all();
+            self.end_all();
         }
     }
 }

@@ -42,15 +42,12 @@ impl<R> Locks<R> {
 
     /// Returns what a function makes of the lock of the memory that has this address, and of the bytes
     /// of it before the address.
-    pub fn of<T>(&self, address: usize, make: impl FnOnce(&R, usize) -> T) -> Option<T> {
-        let (memory, shared) = self
-            .0
-            .iter()
-            .find(|(memory, shared)| memory.contains(&address) && matches!(&*state(shared), State::Locked(_)))?;
-        match &*state(shared) {
+    pub fn of<T>(&self, address: usize, make: impl Fn(&R, usize) -> T) -> Option<T> {
+        let mut here = self.0.iter().filter(|(memory, _)| memory.contains(&address));
+        here.find_map(|(memory, shared)| match &*state(shared) {
             State::Locked(registration) => Some(make(registration, address - memory.start)),
-            _ => None,
-        }
+            State::Refused | State::Ended => None,
+        })
     }
 }
 

@@ -2,12 +2,11 @@
 //! methods share.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::bytes_of;
 
 use crate::DeviceOptions;
-use kyoho_core::memory::Pages;
+use kyoho_core::memory::{Pages, device_key};
 use kyoho_core::{Assignment, Block, CHUNK, Error, Nearest, PartialSums, Records, Result, Sources, Sums, Updates};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Gpu, Launch, Mapped, Place};
 
@@ -24,8 +23,6 @@ pub const COPIED: usize = 32 << 10;
 pub const QUEUES: usize = 4;
 /// The threads of a thread block that fetches.
 pub const FETCH_THREADS: usize = 256;
-/// The keys of devices in this process that were given out.
-static KEYS: AtomicU64 = AtomicU64::new(0);
 /// The most thread blocks that fetch. Each goes through many items.
 const MOST_BLOCKS: usize = 128;
 
@@ -199,7 +196,7 @@ impl<G: Gpu> GpuSources<G> {
             kept: gpu.allocate(0, "results")?,
             kernels,
             locks: Locks::none(),
-            key: KEYS.fetch_add(1, Ordering::Relaxed),
+            key: device_key(),
             records: gpu.allocate(0, "records")?,
             predicted: None,
             changes: 0,
@@ -216,8 +213,8 @@ impl<G: Gpu> GpuSources<G> {
         Ok(())
     }
 
-    /// Brings what was written before a block: the host's copy, and records that the first queue puts
-    /// in their places later, of which the inbox has none yet.
+    /// Brings what was written to the host's copy before a block, and notes that its records, which are
+    /// brought later, change the sources too.
     pub fn update_before(&mut self, updates: &Updates) -> Result<()> {
         self.update(updates.sources, updates.everything)?;
         if !updates.missed.is_empty() || !updates.fresh.is_empty() {

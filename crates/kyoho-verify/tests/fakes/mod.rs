@@ -5,11 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use kyoho::Setup;
-use kyoho_core::memory::{PageLock, Pages};
+use kyoho_core::memory::{PageLock, Pages, device_key};
 use kyoho_core::records::RECORD_WORDS;
 use kyoho_core::{
     Assignment, Block, CHUNK, Error, Order, PartialSums, Partition, Precision, RecordLine, Records, Result, Sources,
@@ -186,7 +186,7 @@ impl Machine for Fakes {
                 fakes,
                 copy,
                 stamps: HashMap::new(),
-                key: KEYS.fetch_add(1, Ordering::Relaxed),
+                key: device_key(),
                 locked: Arc::default(),
                 work: None,
                 has_part: false,
@@ -258,9 +258,6 @@ struct Work {
     /// record.
     records: [(usize, usize, usize); 2],
 }
-
-/// The keys of devices.
-static KEYS: AtomicU64 = AtomicU64::new(1 << 32);
 
 /// Memory that a device has page-locked, and whether a block is under way that uses it.
 #[derive(Default)]
