@@ -177,6 +177,8 @@ pub trait Gpu: Send + Sync + Sized {
     type Event: Event;
     /// A kernel.
     type Kernel: Send;
+    /// Kernels that were recorded, to be begun as one.
+    type Graph: Send;
     /// The caller's use of the driver. When this is dropped, the driver's state is as before.
     type Caller: Send;
 
@@ -280,6 +282,20 @@ pub trait Gpu: Send + Sync + Sized {
     /// # Safety
     /// See [`Gpu`]; the arguments are of the kinds of the kernel's parameters.
     unsafe fn launch(&self, queue: &Self::Queue, launch: Launch<Self>) -> Result<()>;
+
+    /// Records the kernels that `begin` begins in a queue, which do not run now; `None` where the
+    /// device keeps no graphs.
+    fn graph(&self, _queue: &Self::Queue, _begin: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Graph>> {
+        Ok(None)
+    }
+
+    /// Begins the kernels of a graph.
+    ///
+    /// # Safety
+    /// As for [`Gpu::launch`] of each of them.
+    unsafe fn launch_graph(&self, _queue: &Self::Queue, _graph: &Self::Graph) -> Result<()> {
+        Err(Error::Internal { what: "a graph was begun on a device that keeps none".into() })
+    }
 
     /// Runs a kernel alone and returns the seconds that it took.
     ///

@@ -8,7 +8,8 @@ use kyoho_core::{Error, Result};
 
 use super::context::Loaded;
 use super::{
-    Caller, Context, Event, Function, Memory, Module, Pinned, Registered, Stream, description, driver, image, memory,
+    Caller, Context, Event, Function, Graph, Memory, Module, Pinned, Registered, Stream, description, driver, image,
+    memory,
 };
 
 /// The most threads of a thread block on every GPU.
@@ -133,6 +134,7 @@ impl Gpu for Cuda {
     type Queue = Stream;
     type Event = Event;
     type Kernel = Kernel;
+    type Graph = Graph;
     type Caller = Caller;
 
     fn properties(&self) -> &Properties {
@@ -251,6 +253,16 @@ impl Gpu for Cuda {
         // SAFETY: the caller's promise; the parameters point to the arguments, which are there
         // until the call returns.
         unsafe { queue.launch(kernel.function, (blocks as u32, 1), threads as u32, 0, overlaps, parameters) }
+    }
+
+    fn graph(&self, queue: &Stream, begin: &mut dyn FnMut() -> Result<()>) -> Result<Option<Graph>> {
+        Graph::of(&self.context, queue, begin).map(Some)
+    }
+
+    #[inline]
+    unsafe fn launch_graph(&self, queue: &Stream, graph: &Graph) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { graph.launch(queue) }
     }
 
     unsafe fn seconds(&self, queue: &Stream, launch: Launch<Cuda>) -> Result<f64> {

@@ -8,6 +8,7 @@ mod context;
 #[cfg(test)]
 pub mod fake;
 mod gpu;
+mod graph;
 mod image;
 mod linker;
 mod memory;
@@ -31,6 +32,7 @@ use super::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription, DeviceKind};
 
 pub use context::{Caller, Context};
 pub use gpu::{Cuda, Kernel};
+pub use graph::Graph;
 #[cfg(any(test, feature = "testing"))]
 pub use image::units;
 pub use memory::{Memory, Pinned, Registered};

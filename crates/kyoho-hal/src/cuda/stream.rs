@@ -51,6 +51,10 @@ impl Stream {
         Ok(Stream { context: context.clone(), handle })
     }
 
+    pub(super) fn handle(&self) -> Handle {
+        self.handle
+    }
+
     /// Waits for all its work.
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: the stream exists.

@@ -45,6 +45,12 @@ functions! {
     cuCtxSynchronize() -> i32;
     cuStreamQuery(*mut c_void) -> i32;
     cuStreamWaitEvent(*mut c_void, *mut c_void, u32) -> i32;
+    cuStreamBeginCapture_v2(*mut c_void, i32) -> i32;
+    cuStreamEndCapture(*mut c_void, *mut *mut c_void) -> i32;
+    cuGraphInstantiateWithFlags(*mut *mut c_void, *mut c_void, u64) -> i32;
+    cuGraphLaunch(*mut c_void, *mut c_void) -> i32;
+    cuGraphDestroy(*mut c_void) -> i32;
+    cuGraphExecDestroy(*mut c_void) -> i32;
     cuEventCreate(*mut *mut c_void, u32) -> i32;
     cuEventDestroy_v2(*mut c_void) -> i32;
     cuEventRecord(*mut c_void, *mut c_void) -> i32;
