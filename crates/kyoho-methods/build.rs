@@ -16,6 +16,7 @@ fn main() {
         ("arrays", "arrays/unit.h"),
         ("direct", "direct/unit.h"),
         ("lists", "lists/unit.h"),
+        ("steps", "steps/unit.h"),
         ("tree", "tree/unit.h"),
         ("expansions", "tree/expansion_unit.h"),
     ];

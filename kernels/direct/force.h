@@ -3,7 +3,8 @@
 // predicted here, else they were before. With ENDS, where the device lets blocks see what others
 // wrote (CAN_END), the last thread block also adds the partial sums. With WAITS the kernel gets its
 // steps, sinks and records by letters (`waiting.h`), and its thread blocks do, item after item,
-// what those of a launch would do.
+// what those of a launch would do. With CHAINED it reads its step from memory, where a kernel before
+// it has written how many sinks there are, and does nothing if another kernel is to sum them.
 //
 // The order of addition does not depend on the shape: the sources of an accumulator one after
 // another, the accumulators of a chunk, both in the numbers of a pair; then, in 64 bits, the chunks
@@ -23,8 +24,13 @@
 #else
 #define GUARDED_UNROLLED 1
 #endif
-#if WAITS
-#define ITEMS (step.blocks * step.segments * step.slices)
+#if CHAINED
+#define BLOCKS_OF_SEGMENT ((step.ni + BLOCK_SINKS - 1) / BLOCK_SINKS)
+#else
+#define BLOCKS_OF_SEGMENT step.blocks
+#endif
+#if WAITS || CHAINED
+#define ITEMS (BLOCKS_OF_SEGMENT * step.segments * step.slices)
 #else
 #define ITEMS BLOCKS
 #endif
@@ -32,6 +38,8 @@
 KERNEL(THREADS, RESIDENT)
 #if WAITS
 wait_for_blocks(GLOBAL volatile double *letter, GLOBAL double *copy, uint turn,
+#elif CHAINED
+CHAINED_NAME(GLOBAL const Step *steps,
 #else
 FORCE_NAME(const Step step,
 #endif
@@ -47,7 +55,7 @@ FORCE_NAME(const Step step,
 #elif TAKES_TURNS
         REAL accumulator_sums[ACCUMULATORS * N_OUTPUTS * BLOCK_SINKS];
 #endif
-#if ENDS
+#if ENDS && !CHAINED
         End end;
 #endif
     } shared;
@@ -85,13 +93,20 @@ FORCE_NAME(const Step step,
     const int block = next_item(letter, copy, begin + LIFETIME, THREADS, &mail, &step);
     if (block < 0)
         return;
+#elif CHAINED
+    AFTER_EARLIER_KERNELS;
+    const Step step = *steps;
+    if (step.accumulators != ACCUMULATORS)
+        return;
+    for (int block = BLOCK; block < ITEMS; block += BLOCKS) {
+    SYNC;
 #else
     const int block = BLOCK;
     sinks += step.sinks_from;
     results += step.results_from;
     AFTER_EARLIER_KERNELS;
 #endif
-    const int segment_number = block / step.blocks, first_sink = block % step.blocks * BLOCK_SINKS;
+    const int segment_number = block / BLOCKS_OF_SEGMENT, first_sink = block % BLOCKS_OF_SEGMENT * BLOCK_SINKS;
     const Segment segment = segment_of(&step, segment_number);
 
     Sink sink[SINKS];
@@ -437,7 +452,7 @@ FORCE_NAME(const Step step,
 #endif
 #endif
 
-#if ENDS
+#if ENDS && !CHAINED
     LOCAL uint ticket;
     SYNC;
     if (THREAD == 0) {
@@ -458,7 +473,7 @@ FORCE_NAME(const Step step,
         }
     }
 #endif
-#if WAITS
+#if WAITS || CHAINED
     }
 #endif
 }
@@ -466,3 +481,4 @@ FORCE_NAME(const Step step,
 #undef KEEP_ADDRESS
 #undef GUARDED_UNROLLED
 #undef ITEMS
+#undef BLOCKS_OF_SEGMENT

@@ -37,3 +37,5 @@
 #define IS_SHORT (ACCUMULATORS == SHORT)
 // Whether the kernel waits for the host's letters.
 #define WAITS 0
+// Whether the kernel reads its step from memory.
+#define CHAINED 0

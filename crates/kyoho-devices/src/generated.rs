@@ -1,14 +1,18 @@
 //! The files of `kernels/generated/` that are made from the numbers of all methods: `constants.h` has
-//! those that hold for every interaction, and the structures of launches; `units.json` lists the
-//! units that are compiled.
+//! those that hold for every interaction, and the structures of launches; `steps.h` has those of block
+//! steps; `units.json` lists the units that are compiled.
 
 use std::fmt::Write;
 
-use kyoho_core::{CHUNK, OCTET, SLICE_GROUPS, SLICES, units};
+use kyoho_core::{CHUNK, OCTET, Order, SLICE_GROUPS, SLICES, units};
 use kyoho_laws::catalogue::with_kernels;
 
 use crate::arrays::kernels::{ADDRESS_RUN, ARRAY_THREADS};
 use crate::arrays::work::{FLAGS, GROUP_COUNTS, GROUP_SUMS};
+use crate::block_steps::kernels::{
+    CHAIN_THREADS, CHAINED, NOTE_HEAD, NOTE_NUMBERS, NOTES, SETS, STEP_THREADS, WORDS_OF_BLOCK,
+};
+use kyoho_direct::gpu::sums::STRIDE;
 use kyoho_direct::gpu::waiting::{LETTER_HEAD, PATIENCE};
 use kyoho_laws::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
 use kyoho_lists::gpu::plan::{
@@ -16,8 +20,9 @@ use kyoho_lists::gpu::plan::{
     LISTED_OWN, LISTED_RANGES,
 };
 use kyoho_lists::gpu::units::UNIT_THREADS;
+use kyoho_methods::block_steps::{ROOT_TURNS, WATCHED};
 use kyoho_methods::gpu::chunks::NOWHERE;
-use kyoho_methods::gpu::constants::{defines, defines_of_lists, unit_of_lists};
+use kyoho_methods::gpu::constants::{defines, defines_of_lists, unit_of_lists, unit_of_steps};
 use kyoho_methods::gpu::shapes::{END_SINKS, SHAPES, SHORT};
 use kyoho_methods::gpu::sources::FETCH_THREADS;
 use kyoho_methods::gpu::tuning::LIST_THREADS;
@@ -31,6 +36,8 @@ const FILES: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "direct/uni
 const FILES_OF_LISTS: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "lists/unit.h"];
 /// The files of the unit of arrays of callers.
 const FILES_OF_ARRAYS: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "arrays/unit.h"];
+/// The files of the units of block steps.
+const FILES_OF_STEPS: [&str; 3] = ["prelude_cuda.h", "generated/constants.h", "steps/unit.h"];
 /// The options of NVIDIA's compiler: as OpenCL computes, without contraction and with denormal
 /// numbers flushed.
 const OPTIONS: [&str; 5] = ["--std=c++17", "--fmad=false", "--ftz=true", "--prec-div=true", "--prec-sqrt=true"];
@@ -41,9 +48,12 @@ const SORTED: usize = 2048;
 /// it.
 const LIFETIME: usize = 2_000_000;
 
+/// The first line of the headers.
+const MADE_FROM: &str = "Made from crates/kyoho-devices/src/generated.rs, which says what each number is.";
+
 /// Returns the text of `kernels/generated/constants.h`.
 fn header() -> String {
-    let mut text = "// Made from crates/kyoho-devices/src/generated.rs, which says what each number is.\n\n".to_owned();
+    let mut text = format!("// {MADE_FROM}\n\n");
     let numbers = [
         ("CHUNK", CHUNK.to_string()),
         ("OCTET", OCTET.to_string()),
@@ -98,10 +108,38 @@ fn header() -> String {
             let _ = writeln!(text, "#define {name}_{place} {number}");
         }
     }
-    for (name, fields) in step::STRUCTURES {
-        let fields: String = fields.iter().map(|(kind, field)| format!("    {kind} {field};\n")).collect();
-        let _ = write!(text, "\ntypedef struct {{\n{fields}}} {name};\n");
+    step::STRUCTURES.into_iter().for_each(|structure| text += &defined(structure));
+    text
+}
+
+/// Returns the definition of a structure in C.
+fn defined((name, fields): (&str, &[(&str, &str)])) -> String {
+    let fields: String = fields.iter().map(|(kind, field)| format!("    {kind} {field};\n")).collect();
+    format!("\ntypedef struct {{\n{fields}}} {name};\n")
+}
+
+/// Returns the text of `kernels/generated/steps.h`.
+fn steps() -> String {
+    let mut text = format!("// {MADE_FROM}\n\n");
+    let numbers = [
+        ("STEP_THREADS", STEP_THREADS),
+        ("WORDS_OF_BLOCK", WORDS_OF_BLOCK),
+        ("SETS", SETS),
+        ("WATCHED", WATCHED),
+        ("ROOT_TURNS", ROOT_TURNS),
+        ("NOTES", NOTES),
+        ("NOTE_NUMBERS", NOTE_NUMBERS),
+        ("NOTE_ROWS", NOTE_HEAD),
+        ("STRIDE", STRIDE),
+        ("CHAIN_THREADS", CHAIN_THREADS),
+        ("CHAINED_FEW", CHAINED[0]),
+        ("CHAINED_MORE", CHAINED[1]),
+        ("CHAINED_MANY", CHAINED[2]),
+    ];
+    for (name, number) in numbers {
+        let _ = writeln!(text, "#define {name} {number}");
     }
+    step::STRUCTURES_OF_STEPS.into_iter().for_each(|structure| text += &defined(structure));
     text
 }
 
@@ -117,6 +155,9 @@ fn units() -> String {
     let direct = with_kernels().map(|entry| unit(constants::unit(entry), defines(entry), ""));
     let full = with_kernels().filter(|entry| !entry.is_regular());
     let lists = full.map(|entry| unit(unit_of_lists(entry), defines_of_lists(entry), &of_lists(entry.order as i32)));
+    let of_steps = format!(" \"files\": [{}],", quoted(&FILES_OF_STEPS));
+    let steps = with_kernels().filter(|entry| !entry.is_regular() && entry.order > Order::Second);
+    let steps = steps.map(|entry| unit(unit_of_steps(entry), defines(entry), &of_steps));
     let arrays = format!("    {{ \"name\": \"arrays\", \"files\": [{}] }}", quoted(&FILES_OF_ARRAYS));
     let of_trees =
         |unit: &str| format!(" \"files\": [{}],", quoted(&["prelude_cuda.h", "generated/constants.h", unit]));
@@ -125,7 +166,7 @@ fn units() -> String {
     let orders = LOWEST_ORDER..=HIGHEST_ORDER;
     let trees = orders.map(|order| unit(unit_of_order(order), defines_of_order(order), &of_orders));
     let trees = std::iter::once(unit("tree".into(), Vec::new(), &of_tree)).chain(trees);
-    let units = direct.chain(lists).chain([arrays]).chain(trees).collect::<Vec<_>>().join(",\n");
+    let units = direct.chain(lists).chain(steps).chain([arrays]).chain(trees).collect::<Vec<_>>().join(",\n");
     let (options, files) = (quoted(&OPTIONS), quoted(&FILES));
     // A program of another kind, for the test of the HAL.
     let other = quoted(&["prelude_cuda.h", "tests/prefix_sum.h"]);
@@ -139,7 +180,7 @@ fn units() -> String {
 
 #[test]
 fn the_generated_numbers_are_these() {
-    for (file, text) in [("constants.h", header()), ("units.json", units())] {
+    for (file, text) in [("constants.h", header()), ("steps.h", steps()), ("units.json", units())] {
         let path = format!("{}/../../kernels/generated/{file}", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("KYOHO_BLESS").is_some() {
             std::fs::write(&path, &text).unwrap();

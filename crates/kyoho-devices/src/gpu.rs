@@ -4,17 +4,19 @@ use std::ops::Range;
 
 use kyoho_core::memory::Pages;
 use kyoho_core::{
-    Assignment, Block, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
-    TreeProfile, Updates,
+    Assignment, Block, FoundNeighbours, Interaction, Neighbourhoods, Order, PartialSums, Partition, Result, Scope,
+    Sources, TreeProfile, Updates,
 };
 use kyoho_hal::DeviceDescription;
 use kyoho_hal::gpu::Gpu;
 
 use crate::arrays::work::ArrayWork;
+use crate::block_steps::StepWork;
 use kyoho_direct::gpu::launches::{self, Kernels};
 use kyoho_direct::gpu::model::CROSSOVER;
 use kyoho_direct::gpu::sums::DirectSums;
 use kyoho_lists::gpu::method::Lists;
+use kyoho_methods::block_steps::BlockSteps;
 use kyoho_methods::device_arrays::DeviceArrays;
 use kyoho_methods::gpu::code;
 use kyoho_methods::gpu::method::GpuMethod;
@@ -41,6 +43,8 @@ pub struct GpuDevice<G: Gpu> {
     neighbours: NeighbourLists<G>,
     /// Work on arrays of callers, once it was needed.
     pub(super) arrays: Option<ArrayWork<G>>,
+    /// Block steps, once some were begun.
+    pub(super) steps: Option<Box<StepWork<G>>>,
     /// The place among the methods of that which sums the last block.
     chosen: usize,
     /// The number of sinks of the assignment in the block under way.
@@ -72,6 +76,7 @@ impl<G: Gpu> GpuDevice<G> {
             direct: DirectSums::new(&on.gpu, &on.queues[0], &on.options, kernels)?,
             neighbours: NeighbourLists::new(&on.gpu, &interaction, finders)?,
             arrays: None,
+            steps: None,
             chosen: 0,
             assigned: 0,
             on,
@@ -108,13 +113,13 @@ impl<G: Gpu> GpuDevice<G> {
     }
 
     /// Waits for all that was begun, after which no method has a block under way.
-    fn end_all(&mut self) {
+    pub(super) fn end_all(&mut self) {
         self.methods().0.into_iter().for_each(|method| method.forget());
         self.wait_for_all();
     }
 
     /// Forgets a block that failed. Nothing in the device's memory counts as known afterwards.
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         self.end_all();
         self.on.forget();
     }
@@ -159,6 +164,11 @@ impl<G: Gpu> Device for GpuDevice<G> {
     fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
         self.make_way();
         Some(self)
+    }
+
+    fn block_steps(&mut self) -> Option<&mut dyn BlockSteps> {
+        let Interaction { order, scope, .. } = *self.on.options.interaction;
+        if order > Order::Second && scope == Scope::Full { Some(self) } else { None }
     }
 
     fn wait_more(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize> {
@@ -224,7 +234,11 @@ impl<G: Gpu> Device for GpuDevice<G> {
 
     fn bytes(&self) -> usize {
         let of_methods = self.lists.bytes() + self.trees.bytes() + self.direct.bytes();
-        of_methods + self.neighbours.bytes() + self.arrays.as_ref().map_or(0, ArrayWork::bytes) + self.on.bytes()
+        of_methods
+            + self.neighbours.bytes()
+            + self.arrays.as_ref().map_or(0, ArrayWork::bytes)
+            + self.steps.as_ref().map_or(0, |steps| steps.bytes())
+            + self.on.bytes()
     }
 }
 

@@ -6,12 +6,14 @@
 //! [`cpu`] share among them; on a GPU each that sums forces is a [`gpu::method::GpuMethod`].
 //! `kyoho-devices` puts them together.
 
+pub mod block_steps;
 pub mod cpu;
 pub mod device_arrays;
 pub mod gpu;
 
 use std::sync::Arc;
 
+use block_steps::BlockSteps;
 use device_arrays::DeviceArrays;
 use gpu::shapes::ForcedShape;
 
@@ -89,6 +91,11 @@ pub trait Device: Send {
 
     /// Returns the device's work on arrays of callers in its memory, if callers can have such.
     fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
+        None
+    }
+
+    /// Returns the device's block steps, if it makes some.
+    fn block_steps(&mut self) -> Option<&mut dyn BlockSteps> {
         None
     }
 

@@ -267,12 +267,63 @@ impl<G: Gpu> DirectSums<G> {
         on.bring_records(at_once)?;
         let (fetched, ended) = (None, Default::default());
         self.begun = Some(Begun { step, shape: number, on_device, pieces: 0, fetched, ended });
-        if block.in_parts { Ok(()) } else { self.sum_pieces(on, block, later, assignment.sinks.len()) }
+        if block.in_parts { Ok(()) } else { self.sum_pieces(on, Some(block), later, assignment.sinks.len()) }
+    }
+
+    /// Begins the sums of sinks that are on the device, of the sources there. `of_block` has all that
+    /// is the same for every launch of the block. What is begun next in the first queue comes after
+    /// them, and finds the results where the pieces say. The device hands none in.
+    pub fn sum_on_device(
+        &mut self,
+        on: &mut GpuSources<G>,
+        of_block: &Step,
+        (sinks, count): (Address<G>, usize),
+    ) -> Result<Vec<PieceResults<Address<G>>>> {
+        let (chunks, interaction) = (of_block.chunks as usize, on.options.interaction.clone());
+        self.assignment = Assignment::whole(count);
+        (self.keeps_results, self.is_by_letter) = (true, false);
+        let (plan, shape) = self.choose(&on.options, count, &self.assignment.clone(), chunks, false);
+        self.divide_into_pieces(&interaction, chunks, plan.segments)?;
+        let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
+        self.outbox.make_room(&on.gpu, 0, self.pieces.len())?;
+        self.room_for_partial_sums(on, plan.segments)?;
+        on.inbox.make_room(&on.gpu, 0, 0)?;
+        on.store.make_room_for_predicted(&on.gpu)?;
+        let results = on.kept(bytes_of_results)?.address();
+        let step = Step {
+            slice_step: 1,
+            slices: SLICES as i32,
+            segments: plan.segments as i32,
+            accumulators: plan.accumulators as i32,
+            ..*of_block
+        };
+        let (fetched, ended) = (None, Default::default());
+        self.begun = Some(Begun { step, shape, on_device: Some([sinks, results]), pieces: 0, fetched, ended });
+        self.sum_pieces(on, None, Records::NONE, count)?;
+        if self.pieces.len() > 1 {
+            on.gpu.wait_for(&on.queues[0], &on.gpu.record(&on.ending)?)?;
+        }
+        let mut all = memory::room(self.pieces.len(), "the table of pieces")?;
+        all.extend(self.pieces.drain(..).map(|Piece { sinks, stride, results: place, .. }| PieceResults {
+            results,
+            from: place.start / 8,
+            first_sink: sinks.start,
+            sinks: sinks.len(),
+            stride,
+        }));
+        self.begun = None;
+        Ok(all)
     }
 
     /// Begins the pieces that have none but the first `sinks` sinks of the assignment, after those
     /// that were begun, and brings records with the first one.
-    fn sum_pieces(&mut self, on: &mut GpuSources<G>, block: &Block, fresh: Records, sinks: usize) -> Result<()> {
+    fn sum_pieces(
+        &mut self,
+        on: &mut GpuSources<G>,
+        block: Option<&Block>,
+        fresh: Records,
+        sinks: usize,
+    ) -> Result<()> {
         let Some(mut begun) = self.begun.take() else { return Ok(()) };
         while self.pieces.get(begun.pieces).is_some_and(|piece| piece.sinks.end <= sinks) {
             self.sum_piece(on, &mut begun, block, fresh)?;
@@ -283,7 +334,13 @@ impl<G: Gpu> DirectSums<G> {
     }
 
     /// Begins the next piece of a block.
-    fn sum_piece(&mut self, on: &mut GpuSources<G>, begun: &mut Begun<G>, block: &Block, fresh: Records) -> Result<()> {
+    fn sum_piece(
+        &mut self,
+        on: &mut GpuSources<G>,
+        begun: &mut Begun<G>,
+        block: Option<&Block>,
+        fresh: Records,
+    ) -> Result<()> {
         let interaction = &on.options.interaction.clone();
         let shape = SHAPES[begun.shape];
         let (number, on_device) = (begun.pieces, begun.on_device);
@@ -291,8 +348,9 @@ impl<G: Gpu> DirectSums<G> {
         let store = on.store.addresses();
         let is_predicted = begun.step.is_predicted != 0;
         let piece = self.pieces[number].clone();
-        let sinks = block.sinks.range(self.assignment.sinks.clone()).range(piece.sinks.clone());
-        let numbers: &[u8] = if on_device.is_some() { &[] } else { bytemuck::cast_slice(sinks.numbers()) };
+        let sinks = block.filter(|_| on_device.is_none());
+        let sinks = sinks.map(|block| block.sinks.range(self.assignment.sinks.clone()).range(piece.sinks.clone()));
+        let numbers: &[u8] = sinks.map_or(&[], |sinks| bytemuck::cast_slice(sinks.numbers()));
         let at = on.inbox.place(numbers.len());
         let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && is_alone;
         let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
@@ -462,7 +520,7 @@ impl<G: Gpu> GpuMethod<G> for DirectSums<G> {
     }
 
     fn sum_part(&mut self, on: &mut GpuSources<G>, block: &Block, part: Range<usize>) -> Result<()> {
-        self.sum_pieces(on, block, Records::NONE, part.end - self.assignment.sinks.start)
+        self.sum_pieces(on, Some(block), Records::NONE, part.end - self.assignment.sinks.start)
     }
 
     fn wait_more(
@@ -527,6 +585,18 @@ impl<G: Gpu> GpuMethod<G> for DirectSums<G> {
     fn bytes(&self) -> usize {
         self.outbox.bytes() + self.kernels.waiting.as_ref().map_or(0, WaitingKernel::bytes)
     }
+}
+
+/// Returns the reduction plans of blocks of up to `most` sinks, each with the most sinks that have it,
+/// ascending.
+pub fn plans(options: &DeviceOptions, most: usize, chunks: usize) -> Result<Vec<(usize, ReductionPlan)>> {
+    let mut all = Vec::new();
+    let mut sinks = 1;
+    while sinks <= most {
+        memory::push(&mut all, (sinks, plan(options, sinks, chunks)), "plans of sums")?;
+        sinks = reduction::rounded(sinks + 1);
+    }
+    Ok(all)
 }
 
 /// Returns the reduction plan of a block.

@@ -3,7 +3,7 @@
 use kyoho_core::{Interaction, Result};
 use kyoho_hal::gpu::{Code, Gpu, Images};
 
-use super::constants::{defines, defines_of_lists, unit, unit_of_lists};
+use super::constants::{defines, defines_of_lists, unit, unit_of_lists, unit_of_steps};
 
 /// The packs of `kernels/generated/`.
 static PACKS: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
@@ -16,6 +16,9 @@ const SOURCE_OF_LISTS: &str = include_str!(concat!(env!("OUT_DIR"), "/lists.cl")
 
 /// The source of the kernels of arrays of callers, for OpenCL.
 const SOURCE_OF_ARRAYS: &str = include_str!(concat!(env!("OUT_DIR"), "/arrays.cl"));
+
+/// The source of the kernels of block steps, for OpenCL.
+const SOURCE_OF_STEPS: &str = include_str!(concat!(env!("OUT_DIR"), "/steps.cl"));
 
 /// The source of the kernels of trees, for OpenCL.
 pub const SOURCE_OF_TREES: &str = include_str!(concat!(env!("OUT_DIR"), "/tree.cl"));
@@ -33,6 +36,12 @@ pub fn load<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Res
 pub fn load_lists<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Result<Vec<G::Kernel>> {
     let (name, defines) = (format!("lists of {}", interaction.name()), defines_of_lists(interaction));
     load_unit(gpu, (&name, &unit_of_lists(interaction)), (SOURCE_OF_LISTS, &defines), kernels)
+}
+
+/// Loads the kernels of these names for the block steps of an interaction.
+pub fn load_steps<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Result<Vec<G::Kernel>> {
+    let (name, defines) = (format!("block steps of {}", interaction.name()), defines(interaction));
+    load_unit(gpu, (&name, &unit_of_steps(interaction)), (SOURCE_OF_STEPS, &defines), kernels)
 }
 
 /// Loads the kernels of these names for arrays of callers.
@@ -53,6 +62,7 @@ pub fn load_unit<G: Gpu>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kyoho_core::Order;
     use kyoho_hal::cuda::units;
     use kyoho_laws::catalogue::with_kernels;
 
@@ -62,6 +72,8 @@ mod tests {
         let full = with_kernels().filter(|entry| !entry.is_regular());
         expected.extend(full.map(|entry| unit_of_lists(entry)));
         expected.push("arrays".into());
+        let steps = with_kernels().filter(|entry| !entry.is_regular() && entry.order > Order::Second);
+        expected.extend(steps.map(|entry| unit_of_steps(entry)));
         expected.sort();
         let mut found = units(PACKS);
         found.retain(|name| !name.starts_with("tree"));

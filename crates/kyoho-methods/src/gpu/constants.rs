@@ -32,6 +32,11 @@ pub fn defines_of_lists(interaction: &Interaction) -> Vec<(String, i64)> {
     defines
 }
 
+/// Returns the name of the translation unit of the block steps of an interaction.
+pub fn unit_of_steps(interaction: &Interaction) -> String {
+    format!("steps_{}", unit(interaction))
+}
+
 /// Returns the definitions that make the kernels of direct sums those of an interaction.
 pub fn defines(interaction: &Interaction) -> Vec<(String, i64)> {
     let tuning = tuning::of(interaction);

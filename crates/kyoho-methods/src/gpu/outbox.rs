@@ -11,6 +11,36 @@ use kyoho_hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Mapped, Plac
 /// How often the flag is read before the driver is asked whether the device still works.
 const LOOKS: u32 = 1 << 16;
 
+/// Waits until a flag that the device writes has a number, or until something holds after which it will
+/// not come, and returns whether it has come.
+#[inline]
+pub fn wait_for_flag<G: Gpu>(
+    gpu: &G,
+    queue: &G::Queue,
+    flag: impl Fn() -> u32,
+    sequence: u32,
+    in_vain: impl Fn() -> bool,
+) -> Result<bool> {
+    let mut looks = 0u32;
+    loop {
+        if flag() == sequence {
+            std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
+            return Ok(true);
+        }
+        if in_vain() {
+            return Ok(false);
+        }
+        looks += 1;
+        if looks.is_multiple_of(LOOKS) {
+            if gpu.is_done(queue)? && flag() != sequence && !in_vain() {
+                return Err(Error::Internal { what: "a device ended a block without saying so".into() });
+            }
+            std::thread::yield_now();
+        }
+        std::hint::spin_loop();
+    }
+}
+
 /// Memory for the results of a block, and for a flag of each piece.
 pub struct Outbox<G: Gpu> {
     results: G::HostMemory,
@@ -114,24 +144,7 @@ impl<G: Gpu> Outbox<G> {
         // SAFETY: the flag lies in host memory that has one for each piece; the device writes it
         // while it is read.
         let flag = || unsafe { self.flags.as_ptr().cast::<u32>().add(piece).read_volatile() };
-        let mut looks = 0u32;
-        loop {
-            if flag() == sequence {
-                std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
-                return Ok(true);
-            }
-            if in_vain() {
-                return Ok(false);
-            }
-            looks += 1;
-            if looks.is_multiple_of(LOOKS) {
-                if gpu.is_done(queue)? && flag() != sequence && !in_vain() {
-                    return Err(Error::Internal { what: "a device ended a block without saying so".into() });
-                }
-                std::thread::yield_now();
-            }
-            std::hint::spin_loop();
-        }
+        wait_for_flag(gpu, queue, flag, sequence, in_vain)
     }
 
     /// Returns the results of a piece that was waited for.

@@ -54,6 +54,14 @@ pub const STRUCTURES: [(&str, &[(&str, &str)]); 11] = [
     ("GroupOffsets", OFFSETS_FIELDS),
 ];
 
+/// The structures that only kernels of block steps have.
+pub const STRUCTURES_OF_STEPS: [(&str, &[(&str, &str)]); 4] = [
+    ("BlockRules", BLOCK_RULES_FIELDS),
+    ("BlockState", BLOCK_STATE_FIELDS),
+    ("BlockPiece", BLOCK_PIECE_FIELDS),
+    ("PlannedSums", PLANNED_SUMS_FIELDS),
+];
+
 shared_structure! {
     /// The target of a prediction: the time, the units, and the addresses that take part.
     PredictionTarget, TARGET_FIELDS {
@@ -289,6 +297,94 @@ shared_structure! {
         partial: i32,
         /// The number of segments.
         segments: i32,
+    }
+}
+
+shared_structure! {
+    /// The rules of block steps; see [`crate::block_steps::StepRules`].
+    BlockRules, BLOCK_RULES_FIELDS {
+        /// The length of the interval.
+        interval: f64,
+        /// The squared softening.
+        softening2: f64,
+        /// The accuracy parameter of the criterion.
+        eta: f64,
+        /// That of the criterion of order 4 beside it.
+        eta_of_fourth: f64,
+        /// The shortest step.
+        shortest: f64,
+        /// The longest step.
+        longest: f64,
+        /// The largest component of a position.
+        largest_position: f64,
+        /// The distance below which two bodies have an encounter.
+        approach: f64,
+        /// The largest radius.
+        reach: f64,
+        /// The number of ticks of the interval.
+        all_ticks: f64,
+        /// The number of bodies.
+        bodies: i32,
+        /// Whether the slot of a chunk is its number.
+        is_dense: i32,
+        /// Whether the two criteria are averaged.
+        averages: i32,
+        /// Whether encounters are looked for.
+        looks: i32,
+        /// The most sinks of a block in a chain.
+        most_chained: i32,
+        /// The number of plans of sums in chains.
+        plans: i32,
+    }
+}
+
+shared_structure! {
+    /// A block that was taken.
+    BlockState, BLOCK_STATE_FIELDS {
+        /// Its time, as a fraction of the interval.
+        now: f64,
+        /// Its time in ticks.
+        ticks: i64,
+        /// The number of its sinks.
+        sinks: i32,
+        /// The set that its bodies were in.
+        set: i32,
+        /// Its number.
+        sequence: u32,
+        /// Whether a chain halts before it, since the host has to do something first.
+        halts: i32,
+    }
+}
+
+shared_structure! {
+    /// A piece of a block.
+    BlockPiece, BLOCK_PIECE_FIELDS {
+        /// The number of its sinks.
+        sinks: i32,
+        /// The first of them.
+        first: i32,
+        /// The distance between rows of the results, in sinks.
+        stride: i32,
+        /// The place where the results begin, in doubles.
+        results_from: i32,
+        /// The first part of the block that is of the piece; each has a nearest pair.
+        first_part: i32,
+        /// 0; it fills the structure.
+        reserved: i32,
+    }
+}
+
+shared_structure! {
+    /// The reduction plan of blocks of up to so many sinks.
+    PlannedSums, PLANNED_SUMS_FIELDS {
+        /// The most sinks.
+        sinks: i32,
+        /// The number of accumulators of a chunk.
+        accumulators: i32,
+        /// The number of segments of a slice.
+        segments: i32,
+        /// 0; it fills the structure.
+        reserved: i32,
     }
 }
 

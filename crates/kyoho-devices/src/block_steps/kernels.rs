@@ -1,0 +1,279 @@
+//! The kernels of block steps, and how they are launched.
+
+use bytemuck::bytes_of;
+
+use kyoho_core::{Interaction, Result};
+use kyoho_hal::gpu::{Address, Argument, Gpu, Launch};
+use kyoho_methods::block_steps::body_numbers;
+use kyoho_methods::gpu::code;
+use kyoho_methods::gpu::shapes::SHAPES;
+use kyoho_methods::gpu::sources::StoreAddresses;
+use kyoho_methods::gpu::step::BlockPiece;
+
+/// The threads of a thread block.
+pub const STEP_THREADS: usize = 128;
+/// The words of a set that a thread block takes.
+pub const WORDS_OF_BLOCK: usize = 64;
+/// The bits of a word of a set.
+const BITS_OF_WORD: usize = 32;
+/// The sets of bodies, one for each bit of a time in ticks: two intervals have 2^51 of them at most.
+pub const SETS: usize = 52;
+/// The numbers of a note before the nearest pair.
+pub const NOTE_HEAD: usize = 10;
+/// The numbers of a note, with two bodies of any order.
+pub const NOTE_NUMBERS: usize = (NOTE_HEAD + 2 * body_numbers(4)).next_multiple_of(16);
+/// The notes that there are room for, more than a device is ahead of the host.
+pub const NOTES: usize = 256;
+/// The numbers of what came of blocks.
+pub const OUTCOME: usize = 3;
+/// The numbers of the nearest pair of a part of a block.
+pub const NEAREST_NUMBERS: usize = 2;
+/// The places of the launch shapes that sum in a chain: one for each number of accumulators.
+pub const CHAINED: [usize; 3] = [1, 3, 6];
+/// The thread blocks that end a block in a chain, each of which has a nearest pair, and their threads:
+/// so few that each has the registers to advance a body.
+pub const CHAINED_PARTS: usize = 256;
+/// See [`CHAINED_PARTS`].
+pub const CHAIN_THREADS: usize = 256;
+/// The most thread blocks that put bodies into sets.
+const MOST_BLOCKS: usize = 512;
+
+const NAMES: [&str; 7] =
+    ["schedule_bodies", "take_block", "advance_block", "sum_few", "sum_more", "sum_many", "end_chained"];
+
+/// Memory of bodies that step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepAddresses<A> {
+    /// The rules.
+    pub rules: A,
+    /// The bodies.
+    pub bodies: A,
+    /// The sets.
+    pub sets: A,
+    /// The number of bodies of each set.
+    pub counts: A,
+    /// What came of all blocks.
+    pub outcome: A,
+    /// The nearest pairs of the block.
+    pub nearest: A,
+    /// The radii.
+    pub radii: A,
+    /// The plans of sums in chains.
+    pub plans: A,
+    /// The notes to the host.
+    pub notes: A,
+    /// The sources.
+    pub store: StoreAddresses<A>,
+    /// Partial sums in chains, their nearest distances, and the accumulators of these.
+    pub partial_sums: [A; 3],
+    /// The results in chains.
+    pub results: A,
+}
+
+/// A block: what it is, its bodies, these as sinks, and the step of its forces in a chain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TakenAddresses<A> {
+    /// What it is.
+    pub state: A,
+    /// The bodies.
+    pub members: A,
+    /// The sinks.
+    pub sinks: A,
+    /// The step of its forces.
+    pub forces: A,
+}
+
+/// The kernels of an interaction.
+pub struct Kernels<G: Gpu> {
+    schedule: G::Kernel,
+    take: G::Kernel,
+    advance: G::Kernel,
+    sum: [G::Kernel; 3],
+    end: G::Kernel,
+    /// The thread blocks of the kernels that sum, which fill the device.
+    blocks_of_sums: [usize; 3],
+}
+
+/// Returns the words of a set of this many bodies.
+pub fn words_of_set(bodies: usize) -> usize {
+    bodies.div_ceil(BITS_OF_WORD)
+}
+
+impl<G: Gpu> Kernels<G> {
+    /// Loads the kernels.
+    pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
+        let mut kernels = code::load_steps(gpu, interaction, &NAMES)?.into_iter();
+        let mut next = || kernels.next().expect("a kernel for each name");
+        let (schedule, take, advance, sum, end) = (next(), next(), next(), [next(), next(), next()], next());
+        let multiprocessors = gpu.properties().multiprocessors.max(1);
+        let mut blocks_of_sums = [multiprocessors; 3];
+        for ((blocks, kernel), shape) in blocks_of_sums.iter_mut().zip(&sum).zip(CHAINED) {
+            *blocks *= gpu.resident_blocks(kernel, SHAPES[shape].threads)?.unwrap_or(1).max(1);
+        }
+        Ok(Kernels { schedule, take, advance, sum, end, blocks_of_sums })
+    }
+
+    /// Puts all bodies into empty sets at a time and its ticks.
+    ///
+    /// # Safety
+    /// Every address is of memory as long as the rules say, which is neither freed nor touched by the
+    /// host until the queue has done the work. This holds for the other launches too.
+    pub unsafe fn schedule(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        (now, ticks): (f64, i64),
+        bodies: usize,
+        memory: &StepAddresses<Address<G>>,
+    ) -> Result<()> {
+        let arguments = [
+            Argument::Memory(memory.rules),
+            Argument::Bytes(bytes_of(&now)),
+            Argument::Bytes(bytes_of(&ticks)),
+            Argument::Memory(memory.bodies),
+            Argument::Memory(memory.sets),
+            Argument::Memory(memory.counts),
+            Argument::Memory(memory.outcome),
+        ];
+        let blocks = bodies.div_ceil(STEP_THREADS).min(MOST_BLOCKS);
+        let kernel = &mut self.schedule;
+        let launch = Launch { kernel, blocks, threads: STEP_THREADS, overlaps: false, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
+    /// Takes the bodies that are due next of this many, and tells the host of them and of the block
+    /// before, which had so many parts.
+    ///
+    /// # Safety
+    /// See [`Kernels::schedule`].
+    pub unsafe fn take(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        (bodies, parts, is_chained): (usize, usize, bool),
+        memory: &StepAddresses<Address<G>>,
+        [before, taken]: [&TakenAddresses<Address<G>>; 2],
+    ) -> Result<()> {
+        let (is_chained, parts) = (i32::from(is_chained), parts as i32);
+        let arguments = [
+            Argument::Memory(memory.rules),
+            Argument::Bytes(bytes_of(&is_chained)),
+            Argument::Bytes(bytes_of(&parts)),
+            Argument::Memory(before.state),
+            Argument::Memory(taken.state),
+            Argument::Memory(memory.plans),
+            Argument::Memory(taken.forces),
+            Argument::Memory(memory.bodies),
+            Argument::Memory(memory.sets),
+            Argument::Memory(memory.counts),
+            Argument::Memory(memory.outcome),
+            Argument::Memory(memory.nearest),
+            Argument::Memory(taken.members),
+            Argument::Memory(taken.sinks),
+            Argument::Memory(memory.notes),
+        ];
+        // One writes notes.
+        let blocks = 1 + words_of_set(bodies).div_ceil(WORDS_OF_BLOCK);
+        let kernel = &mut self.take;
+        let launch = Launch { kernel, blocks, threads: STEP_THREADS, overlaps: true, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
+    /// Advances the bodies of a piece of a block, whose results are there.
+    ///
+    /// # Safety
+    /// See [`Kernels::schedule`].
+    pub unsafe fn advance(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        (piece, results): (&BlockPiece, Address<G>),
+        memory: &StepAddresses<Address<G>>,
+        taken: &TakenAddresses<Address<G>>,
+    ) -> Result<()> {
+        let arguments = [
+            Argument::Memory(memory.rules),
+            Argument::Bytes(bytes_of(piece)),
+            Argument::Memory(taken.state),
+            Argument::Memory(taken.members),
+            Argument::Memory(results),
+            Argument::Memory(memory.bodies),
+            Argument::Memory(memory.store.octets),
+            Argument::Memory(memory.store.slots),
+            Argument::Memory(memory.sets),
+            Argument::Memory(memory.counts),
+            Argument::Memory(memory.outcome),
+            Argument::Memory(memory.radii),
+            Argument::Memory(memory.nearest),
+        ];
+        let blocks = (piece.sinks as usize).div_ceil(STEP_THREADS);
+        let kernel = &mut self.advance;
+        let launch = Launch { kernel, blocks, threads: STEP_THREADS, overlaps: true, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
+    /// Sums the forces of a block in a chain and advances its bodies, whatever their number.
+    ///
+    /// # Safety
+    /// See [`Kernels::schedule`].
+    pub unsafe fn advance_chained(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        memory: &StepAddresses<Address<G>>,
+        taken: &TakenAddresses<Address<G>>,
+    ) -> Result<()> {
+        let StoreAddresses { octets, indices, ranges, slots, predicted } = memory.store;
+        let [sums, distances, accumulators] = memory.partial_sums;
+        // What a launch that ends blocks would write to is none of these kernels'.
+        let unused = memory.results;
+        let of_sums = [
+            taken.forces,
+            octets,
+            indices,
+            ranges,
+            slots,
+            predicted,
+            taken.sinks,
+            sums,
+            distances,
+            accumulators,
+            unused,
+            unused,
+            unused,
+        ]
+        .map(Argument::Memory);
+        for ((kernel, blocks), shape) in self.sum.iter_mut().zip(self.blocks_of_sums).zip(CHAINED) {
+            let threads = SHAPES[shape].threads;
+            let launch = Launch { kernel, blocks, threads, overlaps: true, arguments: &of_sums };
+            // SAFETY: the caller's promise; the arguments are those of the kernel.
+            unsafe { gpu.launch(queue, launch)? };
+        }
+        let arguments = [
+            memory.rules,
+            taken.state,
+            taken.forces,
+            taken.members,
+            taken.sinks,
+            octets,
+            indices,
+            slots,
+            predicted,
+            sums,
+            distances,
+            accumulators,
+            memory.results,
+            memory.bodies,
+            memory.sets,
+            memory.counts,
+            memory.outcome,
+            memory.radii,
+            memory.nearest,
+        ]
+        .map(Argument::Memory);
+        let kernel = &mut self.end;
+        let launch =
+            Launch { kernel, blocks: CHAINED_PARTS, threads: CHAIN_THREADS, overlaps: true, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+}

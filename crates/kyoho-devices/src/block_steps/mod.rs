@@ -1,0 +1,416 @@
+//! The work of GPUs on block steps, for [`kyoho_methods::block_steps::BlockSteps`].
+//!
+//! All work is begun in the first queue. A block is three kinds of kernels: those of its forces, one
+//! that advances its bodies, and one that takes the bodies of the next block and writes the host a
+//! note. The host begins them for a block that it knows, in the launches that suit its size; or it
+//! begins a chain of kernels that find the sizes in memory, and follows them by their notes.
+
+mod begin;
+pub mod kernels;
+
+use kyoho_core::sinks::width;
+use kyoho_core::{Error, Nearest, Result, Sources, memory};
+use kyoho_hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Mapped, Place};
+use kyoho_hal::grow_buffer::GrowBuffer;
+use kyoho_methods::block_steps::{AdvancedBlock, BlockOutcome, BlockSteps, DueBlock, StepRules, body_numbers};
+use kyoho_methods::gpu::columns::PieceResults;
+use kyoho_methods::gpu::outbox::wait_for_flag;
+use kyoho_methods::gpu::step::{BlockPiece, BlockRules, BlockState, Step};
+
+use super::gpu::GpuDevice;
+use kernels::{
+    CHAINED_PARTS, Kernels, NOTE_HEAD, NOTE_NUMBERS, NOTES, OUTCOME, SETS, STEP_THREADS, StepAddresses, TakenAddresses,
+};
+
+const WHAT: &str = "bodies that step";
+
+/// The blocks of a chain: even, so that each chain begins with the same of two places.
+const CHAIN: u32 = 32;
+
+/// The places of numbers in a note, in 32 bits: `kernels/steps/schedule.h`.
+const NOTE_DUE: usize = 0;
+const NOTE_SINKS: usize = 1;
+const NOTE_SET: usize = 2;
+const NOTE_IS_BAD: usize = 3;
+const NOTE_LOOKS: usize = 4;
+const NOTE_DONE: usize = 5;
+const NOTE_LIMITED: usize = 6;
+/// In 64 bits.
+const NOTE_DISTANCE: usize = 8;
+const NOTE_PAIR: usize = 9;
+
+/// Memory of a block that was taken. There are two in turns, as a block is taken while the host may
+/// look at the one before.
+struct Taken<G: Gpu> {
+    state: G::Memory,
+    forces: G::Memory,
+    members: GrowBuffer<G>,
+    sinks: GrowBuffer<G>,
+}
+
+/// Chains that were recorded, with the memory of which they know.
+struct Chains<G: Gpu> {
+    memory: StepAddresses<Address<G>>,
+    taken: [TakenAddresses<Address<G>>; 2],
+    bodies: usize,
+    /// One that begins with each of the two places.
+    graphs: [Option<G::Graph>; 2],
+}
+
+/// The memory and the state of block steps.
+pub struct StepWork<G: Gpu> {
+    kernels: Kernels<G>,
+    given: G::Memory,
+    bodies: GrowBuffer<G>,
+    sets: GrowBuffer<G>,
+    counts: G::Memory,
+    outcome: G::Memory,
+    nearest: GrowBuffer<G>,
+    radii: GrowBuffer<G>,
+    plans: GrowBuffer<G>,
+    partial_sums: [GrowBuffer<G>; 3],
+    results: GrowBuffer<G>,
+    taken: [Taken<G>; 2],
+    notes: G::HostMemory,
+    /// The device's memory for notes, where kernels do not reach the host's.
+    notes_on_device: Option<G::Memory>,
+    /// The ends of the copies of notes, where they are copied.
+    copied: Vec<Option<G::Event>>,
+    rules: BlockRules,
+    /// All that is the same for the forces of every block.
+    forces: Step,
+    /// The number of the note that was asked for last, and that of the last one that will come.
+    due: u32,
+    last: u32,
+    /// The pieces of the block that was advanced last, unless that was in a chain.
+    pieces: Vec<PieceResults<Address<G>>>,
+    /// The number of sinks of the block that was due before.
+    sinks: [usize; 2],
+    chains: Option<Chains<G>>,
+}
+
+/// Returns the place of what belongs to a block among the two that there are.
+fn turn(sequence: u32) -> usize {
+    (sequence % 2) as usize
+}
+
+impl<G: Gpu> StepWork<G> {
+    fn new(device: &GpuDevice<G>) -> Result<StepWork<G>> {
+        let gpu = &device.on.gpu;
+        let buffer = || GrowBuffer::new(gpu, WHAT);
+        let taken = || -> Result<Taken<G>> {
+            let (state, forces) =
+                (gpu.allocate(size_of::<BlockState>(), WHAT)?, gpu.allocate(size_of::<Step>(), WHAT)?);
+            Ok(Taken { state, forces, members: buffer()?, sinks: buffer()? })
+        };
+        let bytes_of_notes = 8 * NOTE_NUMBERS * NOTES;
+        let notes = gpu.allocate_host(bytes_of_notes, WHAT)?;
+        let is_mapped = notes.device_address(0).is_some();
+        let mut copied = Vec::new();
+        memory::lengthen(&mut copied, if is_mapped { 0 } else { NOTES }, WHAT, || None)?;
+        Ok(StepWork {
+            kernels: Kernels::new(gpu, &device.on.options.interaction)?,
+            given: gpu.allocate(size_of::<BlockRules>(), WHAT)?,
+            bodies: buffer()?,
+            sets: buffer()?,
+            counts: gpu.allocate(4 * SETS, WHAT)?,
+            outcome: gpu.allocate(4 * OUTCOME, WHAT)?,
+            nearest: buffer()?,
+            radii: buffer()?,
+            plans: buffer()?,
+            partial_sums: [buffer()?, buffer()?, buffer()?],
+            results: buffer()?,
+            taken: [taken()?, taken()?],
+            notes,
+            notes_on_device: if is_mapped { None } else { Some(gpu.allocate(bytes_of_notes, WHAT)?) },
+            copied,
+            rules: BlockRules::default(),
+            forces: Step::default(),
+            due: 0,
+            last: 0,
+            pieces: Vec::new(),
+            sinks: [0; 2],
+            chains: None,
+        })
+    }
+
+    /// Returns the bytes of host memory.
+    pub fn bytes(&self) -> usize {
+        self.notes.bytes()
+    }
+
+    fn addresses(&self, device: &GpuDevice<G>) -> StepAddresses<Address<G>> {
+        let notes = match (&self.notes_on_device, self.notes.device_address(0)) {
+            (None, Some(notes)) => notes,
+            (Some(notes), _) => notes.address(),
+            (None, None) => unreachable!("memory of the host is mapped, or notes are copied"),
+        };
+        StepAddresses {
+            rules: self.given.address(),
+            bodies: self.bodies.0.address(),
+            sets: self.sets.0.address(),
+            counts: self.counts.address(),
+            outcome: self.outcome.address(),
+            nearest: self.nearest.0.address(),
+            radii: self.radii.0.address(),
+            plans: self.plans.0.address(),
+            notes,
+            store: device.on.store.addresses(),
+            partial_sums: [0, 1, 2].map(|column: usize| self.partial_sums[column].0.address()),
+            results: self.results.0.address(),
+        }
+    }
+
+    fn taken(&self, sequence: u32) -> TakenAddresses<Address<G>> {
+        let Taken { state, forces, members, sinks } = &self.taken[turn(sequence)];
+        TakenAddresses {
+            state: state.address(),
+            members: members.0.address(),
+            sinks: sinks.0.address(),
+            forces: forces.address(),
+        }
+    }
+
+    /// Begins to take the block that is due after the last one, which had this many parts, and whose
+    /// number is `before`.
+    ///
+    /// # Safety
+    /// There is room for all bodies, and none of the memory is dropped before the queue has ended.
+    unsafe fn take(&mut self, device: &GpuDevice<G>, before: u32, (parts, is_chained): (usize, bool)) -> Result<()> {
+        let (gpu, queue) = (&device.on.gpu, &device.on.queues[0]);
+        let of = (self.rules.bodies as usize, parts, is_chained);
+        let (addresses, taken) = (self.addresses(device), [before, before + 1].map(|number| self.taken(number)));
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.kernels.take((gpu, queue), of, &addresses, [&taken[0], &taken[1]])?;
+            self.copy_note(device, before + 1)
+        }
+    }
+
+    /// Begins to copy a note, where the host does not see it.
+    ///
+    /// # Safety
+    /// See [`StepWork::take`].
+    unsafe fn copy_note(&mut self, device: &GpuDevice<G>, sequence: u32) -> Result<()> {
+        let Some(notes) = &self.notes_on_device else { return Ok(()) };
+        let (gpu, queue) = (&device.on.gpu, &device.on.queues[0]);
+        let number = sequence as usize % NOTES;
+        let at = 8 * NOTE_NUMBERS * number;
+        let to = Place::Host(self.notes.as_mut_ptr().wrapping_add(at));
+        // SAFETY: both have room for all notes; the rest is the caller's promise.
+        unsafe { gpu.copy(queue, Place::Device(notes, at), to, 8 * NOTE_NUMBERS)? };
+        self.copied[number] = Some(gpu.record(queue)?);
+        Ok(())
+    }
+
+    /// Reads a number of a note, which the device may be writing.
+    fn read(&self, sequence: u32, word: usize) -> u32 {
+        assert!(word < 2 * NOTE_HEAD);
+        let note = 2 * NOTE_NUMBERS * (sequence as usize % NOTES);
+        // SAFETY: there is memory for all notes.
+        unsafe { self.notes.as_ptr().cast::<u32>().add(note + word).read_volatile() }
+    }
+
+    /// Waits until a number of a note is that of its block.
+    fn wait_for(&self, device: &GpuDevice<G>, sequence: u32, word: usize) -> Result<()> {
+        let copied = self.copied.get(sequence as usize % NOTES);
+        if let Some(copied) = copied.and_then(Option::as_ref) {
+            copied.wait()?;
+        }
+        let (gpu, queue) = (&device.on.gpu, &device.on.queues[0]);
+        wait_for_flag(gpu, queue, || self.read(sequence, word), sequence, || false).map(|_| ())
+    }
+
+    /// Begins the kernels of a chain, the first block of which has this number, one by one.
+    ///
+    /// # Safety
+    /// See [`StepWork::take`].
+    unsafe fn begin_chain(&mut self, device: &GpuDevice<G>, first: u32) -> Result<()> {
+        let (addresses, on) = (self.addresses(device), (&device.on.gpu, &device.on.queues[0]));
+        for block in first..first + CHAIN {
+            let taken = self.taken(block);
+            // SAFETY: the caller's promise.
+            unsafe {
+                self.kernels.advance_chained(on, &addresses, &taken)?;
+                self.take(device, block, (CHAINED_PARTS, true))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the chain that begins with a place, recorded for the memory that there is now; `None`
+    /// where the device records none.
+    fn graph(&mut self, device: &GpuDevice<G>, place: u32) -> Result<Option<&G::Graph>> {
+        if self.notes_on_device.is_some() {
+            return Ok(None);
+        }
+        let (memory, taken) = (self.addresses(device), [self.taken(0), self.taken(1)]);
+        let bodies = self.rules.bodies as usize;
+        let is_for = |known: &Chains<G>| known.memory == memory && known.taken == taken && known.bodies == bodies;
+        let known = self.chains.take().filter(is_for);
+        let mut chains = known.unwrap_or(Chains { memory, taken, bodies, graphs: [None, None] });
+        if chains.graphs[turn(place)].is_none() {
+            // SAFETY: nothing runs while it is recorded.
+            let begin = &mut || unsafe { self.begin_chain(device, place) };
+            chains.graphs[turn(place)] = device.on.gpu.graph(&device.on.queues[0], begin)?;
+        }
+        Ok(self.chains.insert(chains).graphs[turn(place)].as_ref())
+    }
+}
+
+impl<G: Gpu> GpuDevice<G> {
+    /// Does something with block steps. After an error all that was begun has ended, and the device
+    /// has no sources.
+    fn on_steps<T>(&mut self, act: impl FnOnce(&mut GpuDevice<G>, &mut StepWork<G>) -> Result<T>) -> Result<T> {
+        let _caller = self.on.gpu.enter()?;
+        let mut steps = match self.steps.take() {
+            Some(steps) => steps,
+            None => kyoho_hal::boxed(StepWork::new(self)?, WHAT)?,
+        };
+        let done = act(self, &mut steps);
+        self.steps = Some(steps);
+        done.inspect_err(|_| self.give_up())
+    }
+
+    fn advance_block(&mut self, steps: &mut StepWork<G>, due: &DueBlock, now: f64) -> Result<()> {
+        let taken = steps.taken(steps.due);
+        let mut of_block = steps.forces;
+        of_block.target.time = now * steps.rules.interval;
+        self.on.have_changed();
+        steps.pieces = self.direct.sum_on_device(&mut self.on, &of_block, (taken.sinks, due.sinks))?;
+        let addresses = steps.addresses(self);
+        let on = (&self.on.gpu, &self.on.queues[0]);
+        let mut parts = 0;
+        for piece in &steps.pieces {
+            let of_kernel = BlockPiece {
+                sinks: piece.sinks as i32,
+                first: piece.first_sink as i32,
+                stride: piece.stride as i32,
+                results_from: piece.from as i32,
+                first_part: parts as i32,
+                reserved: 0,
+            };
+            // SAFETY: there is room for all bodies; the sinks are some of them, each once.
+            unsafe { steps.kernels.advance(on, (&of_kernel, piece.results), &addresses, &taken)? };
+            parts += piece.sinks.div_ceil(STEP_THREADS);
+        }
+        // SAFETY: there is room for all bodies; memory is dropped after the queue has ended.
+        unsafe { steps.take(self, steps.due, (parts, false))? };
+        steps.last = steps.due + 1;
+        Ok(())
+    }
+
+    fn begin_chain(&mut self, steps: &mut StepWork<G>) -> Result<usize> {
+        let first = steps.last;
+        self.on.have_changed();
+        steps.pieces.clear();
+        match steps.graph(self, first)? {
+            // SAFETY: as below; the graph was recorded with the memory that there is.
+            Some(graph) => unsafe { self.on.gpu.launch_graph(&self.on.queues[0], graph)? },
+            // SAFETY: there is room for all bodies; memory is dropped after the queue has ended.
+            None => unsafe { steps.begin_chain(self, first)? },
+        }
+        steps.last = first + CHAIN;
+        Ok(CHAIN as usize)
+    }
+
+    /// Copies items from memory of the device, from a byte on.
+    fn fetch<T: bytemuck::Pod>(&self, from: &G::Memory, byte: usize, to: &mut [T]) -> Result<()> {
+        let (gpu, queue) = (&self.on.gpu, &self.on.queues[0]);
+        assert!(byte + size_of_val(to) <= from.bytes());
+        if to.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: both are that long, and the copy is waited for.
+        unsafe {
+            let to_host = Place::Host(to.as_mut_ptr().cast());
+            gpu.copy(queue, Place::Device(from, byte), to_host, size_of_val(to))?;
+        }
+        gpu.synchronize(queue)
+    }
+
+    /// Copies what is known of a block of so many sinks that was advanced.
+    fn fetch_block(&self, steps: &StepWork<G>, sequence: u32, count: usize) -> Result<AdvancedBlock> {
+        let interaction = &*self.on.options.interaction;
+        let mut block = AdvancedBlock {
+            members: memory::filled(count, 0, WHAT)?,
+            sinks: memory::filled(count * width(interaction), 0.0, WHAT)?,
+            nearest: memory::filled(count, Nearest::NONE, WHAT)?,
+        };
+        let taken = &steps.taken[turn(sequence)];
+        self.fetch(&taken.members.0, 0, &mut block.members)?;
+        self.fetch(&taken.sinks.0, 0, &mut block.sinks)?;
+        if steps.pieces.is_empty() {
+            let stride = count.next_multiple_of(kyoho_direct::gpu::sums::STRIDE);
+            self.fetch(&steps.results.0, 8 * stride * interaction.n_outputs, &mut block.nearest)?;
+        }
+        for piece in &steps.pieces {
+            let from = 8 * (piece.from + piece.stride * interaction.n_outputs);
+            let to = &mut block.nearest[piece.first_sink..][..piece.sinks];
+            self.fetch(self.on.kept_results(), from, to)?;
+        }
+        Ok(block)
+    }
+}
+
+impl<G: Gpu> BlockSteps for GpuDevice<G> {
+    fn begin(&mut self, sources: &Sources, rules: &StepRules, bodies: &[f64], radii: &[f64]) -> Result<()> {
+        self.on_steps(|device, steps| {
+            device.end_all();
+            device.begin_steps(steps, (sources, rules), bodies, radii)
+        })
+    }
+
+    fn due(&mut self) -> Result<DueBlock> {
+        self.on_steps(|device, steps| {
+            let sequence = steps.due + 1;
+            steps.wait_for(device, sequence, NOTE_DUE)?;
+            steps.due = sequence;
+            let sinks = steps.read(sequence, NOTE_SINKS) as usize;
+            steps.sinks = [steps.sinks[1], sinks];
+            Ok(DueBlock {
+                sinks,
+                bit: steps.read(sequence, NOTE_SET),
+                is_bad: steps.read(sequence, NOTE_IS_BAD) != 0,
+                looks: steps.read(sequence, NOTE_LOOKS) != 0,
+                fits_chain: sinks <= steps.rules.most_chained as usize,
+            })
+        })
+    }
+
+    fn advance(&mut self, due: &DueBlock, now: f64) -> Result<()> {
+        self.on_steps(|device, steps| device.advance_block(steps, due, now))
+    }
+
+    fn chain(&mut self) -> Result<usize> {
+        self.on_steps(|device, steps| device.begin_chain(steps))
+    }
+
+    fn outcome(&mut self) -> Result<BlockOutcome<'_>> {
+        let given = self.on.options.interaction.n_derivatives;
+        self.on_steps(|device, steps| steps.wait_for(device, steps.due, NOTE_DONE))?;
+        let steps = self.steps.as_ref().ok_or_else(|| Error::Internal { what: "no block steps were begun".into() })?;
+        let note: &[f64] = &steps.notes.as_slice()[NOTE_NUMBERS * (steps.due as usize % NOTES)..][..NOTE_NUMBERS];
+        let [one, other] = bytemuck::cast::<f64, [u32; 2]>(note[NOTE_PAIR]).map(|body| body as usize);
+        let distance = note[NOTE_DISTANCE];
+        Ok(BlockOutcome {
+            limited: steps.read(steps.due, NOTE_LIMITED),
+            nearest: distance.is_finite().then_some((distance, [one, other])),
+            pair: &note[NOTE_HEAD..][..2 * body_numbers(given)],
+        })
+    }
+
+    fn last_block(&mut self) -> Result<AdvancedBlock> {
+        self.on_steps(|device, steps| device.fetch_block(steps, steps.due.wrapping_sub(1), steps.sinks[0]))
+    }
+
+    fn bodies(&mut self, to: &mut [f64]) -> Result<()> {
+        self.on_steps(|device, steps| device.fetch(&steps.bodies.0, 0, to))
+    }
+
+    fn end(&mut self) {
+        if let Ok(_caller) = self.on.gpu.enter() {
+            self.give_up();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Block steps of bodies that stay on a device: the interface of devices that make them.
+//!
+//! The device has the bodies, predicts those that are due, sums their forces, advances them and finds
+//! those that are due next. The host learns how many these are, and begins the next block.
+
+use kyoho_core::{Nearest, Result, Sources, Units};
+
+/// The most sinks of a block of which the two bodies that are nearest to each other are watched. Close
+/// pairs have short steps, with few others.
+pub const WATCHED: usize = 1 << 6;
+
+/// The turns of Newton's method for a root; the guess is good to a tenth, and each turn doubles the
+/// digits.
+pub const ROOT_TURNS: usize = 6;
+
+/// The numbers of a body before its position: what rounding took off its position and its velocity,
+/// its step, and its mass. Position, velocity and the derivatives of the velocity follow.
+pub const BODY_HEAD: usize = 8;
+
+/// Returns the count of numbers of a body, of which a force gives this many derivatives of the
+/// velocity.
+pub const fn body_numbers(given: usize) -> usize {
+    BODY_HEAD + 6 * given
+}
+
+/// The rules by which bodies step. Times are fractions of an interval, in which steps are powers of
+/// two.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepRules {
+    /// The length of the interval.
+    pub interval: f64,
+    /// The time at which the steps begin, and its number of ticks.
+    pub now: (f64, u64),
+    /// The number of ticks of the interval.
+    pub ticks: f64,
+    /// The squared softening.
+    pub softening2: f64,
+    /// The accuracy parameter of the criterion.
+    pub eta: f64,
+    /// That of the criterion of order 4 beside it, in orders above 4.
+    pub eta_of_fourth: f64,
+    /// Whether the two criteria are averaged; otherwise that of order 4 is a lower bound.
+    pub averages: bool,
+    /// The shortest and the longest step.
+    pub limits: [f64; 2],
+    /// The distance below which two bodies have an encounter, and the largest radius, if encounters
+    /// are looked for.
+    pub encounters: Option<[f64; 2]>,
+    /// The units of pairs.
+    pub units: Units,
+}
+
+/// The block that is due next, and what the host has to know of the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueBlock {
+    /// The number of its sinks.
+    pub sinks: usize,
+    /// The number of the highest bit in which its time, in ticks, differs from that of the block
+    /// before.
+    pub bit: u32,
+    /// Whether some number of a body or of a force is not as it should be. Then none counts.
+    pub is_bad: bool,
+    /// Whether some bodies of the block before may have had an encounter.
+    pub looks: bool,
+    /// Whether it is small enough for a chain.
+    pub fits_chain: bool,
+}
+
+/// What became of a block.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockOutcome<'a> {
+    /// How many steps should have been shorter than the shortest, of all blocks so far.
+    pub limited: u32,
+    /// The distance of its nearest pair, and the two bodies, the sink first.
+    pub nearest: Option<(f64, [usize; 2])>,
+    /// The two bodies, one after another, if there were at most [`WATCHED`] sinks.
+    pub pair: &'a [f64],
+}
+
+/// The block that was advanced last, as the host looks at it.
+#[derive(Debug, Default)]
+pub struct AdvancedBlock {
+    /// Its bodies.
+    pub members: Vec<i32>,
+    /// These as sinks, before they were advanced.
+    pub sinks: Vec<f64>,
+    /// Their nearest sources.
+    pub nearest: Vec<Nearest>,
+}
+
+/// A device that makes block steps. After an error all has ended, and the host has to begin again.
+pub trait BlockSteps {
+    /// Brings sources and bodies, one after another with [`body_numbers`], and their radii, if
+    /// encounters are looked for.
+    fn begin(&mut self, sources: &Sources, rules: &StepRules, bodies: &[f64], radii: &[f64]) -> Result<()>;
+
+    /// Waits until it is known which block is due next.
+    fn due(&mut self) -> Result<DueBlock>;
+
+    /// Begins to advance this block, which is due at a time.
+    fn advance(&mut self, due: &DueBlock, now: f64) -> Result<()>;
+
+    /// Begins to advance this block and those that are due after it, so many in all, of which this
+    /// returns the number. Such a chain halts after a block after which the host looks for encounters
+    /// or in which something is bad, at the end of the interval, and before a block that does not fit.
+    fn chain(&mut self) -> Result<usize>;
+
+    /// Waits for what became of the block before that which was due last.
+    fn outcome(&mut self) -> Result<BlockOutcome<'_>>;
+
+    /// Copies what is known of the block before that which is due now.
+    fn last_block(&mut self) -> Result<AdvancedBlock>;
+
+    /// Copies all bodies.
+    fn bodies(&mut self, to: &mut [f64]) -> Result<()>;
+
+    /// Ends the steps. The device forgets its sources.
+    fn end(&mut self);
+}

@@ -1,0 +1,178 @@
+// The end of a block step: its bodies are advanced, written as sources, and put where they are due
+// next.
+
+// The longest power of two that is not above a number.
+FUNCTION double power_of_two(double number)
+{
+    Bits bits;
+    bits.number = number;
+    bits.bits &= 0x7ff0000000000000ul;
+    return bits.number;
+}
+
+// The next step as a fraction of the interval, from the one that was taken to the present time. It
+// can at most double, and only at a multiple of the doubled step.
+FUNCTION double next_step(const BlockRules *rules, ulong ticks, double taken, double wanted)
+{
+    const double longest = (double)(ticks & (0 - ticks)) / rules->all_ticks;
+    return wanted >= 2.0 * taken && longest >= 2.0 * taken ? 2.0 * taken : fmin(power_of_two(wanted), taken);
+}
+
+// Twice the largest error that the rounding of positions makes in an acceleration.
+FUNCTION double rounding_of(const double position[3], double potential, double distance2)
+{
+    const double size = fmax(fmax(fmax(0.0, fabs(position[0])), fabs(position[1])), fabs(position[2]));
+    return distance2 > 0.0 ? 8.0 * EPSILON_64 * size * fabs(potential) / distance2 : 0.0;
+}
+
+// Writes the moving numbers of a source: its time and its Taylor coefficients.
+FUNCTION void put_source(int address, double time, const double motion[ORDER][3], GLOBAL double *octets,
+    GLOBAL const int *slots, int is_dense)
+{
+    const int chunk = address / CHUNK, place = address % CHUNK;
+    const int slot = is_dense ? chunk : slots[chunk];
+    GLOBAL double *source = octets + ((long)slot * CHUNK + place / OCTET * OCTET) * SOURCE_ROWS + place % OCTET;
+    source[0] = time;
+    UNROLL
+    for (int n = 0; n < N_COEFFICIENTS; ++n) {
+        UNROLL
+        for (int k = 0; k < 3; ++k)
+            source[(2 + 3 * n + k) * OCTET] = over_factorial(motion[n][k], n);
+    }
+}
+
+// Advances a body by a force; returns its next step as a fraction of the interval, and whether a
+// shorter one was wanted than there may be.
+FUNCTION double advance_body(const BlockRules *rules, ulong ticks, MovingBody *body, const double force[N_OUTPUTS],
+    double distance2, int *is_limited)
+{
+    double powers[10], given[GIVEN][3], before[2][3], ends[ORDER][3];
+    powers_of(body->step, powers);
+    UNROLL
+    for (int k = 0; k < 3; ++k) {
+        UNROLL
+        for (int n = 0; n < GIVEN; ++n)
+            given[n][k] = force[1 + 3 * n + k];
+        before[0][k] = body->motion[2][k];
+        before[1][k] = body->motion[3][k];
+    }
+    correct(body, given, powers, ends);
+    UNROLL
+    for (int n = 0; n < KEPT; ++n) {
+        UNROLL
+        for (int k = 0; k < 3; ++k)
+            body->motion[2 + n][k] = ends[n][k];
+    }
+    const double rounding = rounding_of(body->motion[0], force[0], distance2 + rules->softening2);
+    const double wanted = wanted_step(rules, before, ends, powers, rounding);
+    *is_limited = wanted < rules->shortest;
+    const double allowed = wanted < rules->shortest ? rules->shortest : wanted > rules->longest ? rules->longest : wanted;
+    const double fraction = next_step(rules, ticks, body->step / rules->interval, allowed / rules->interval);
+    body->step = fraction * rules->interval;
+    return fraction;
+}
+
+// Advances a body of a block, a sink whose sums and nearest source are there. Returns the distance of
+// this.
+FUNCTION double advance_member(const BlockRules *rules, const BlockState *block, int member, GLOBAL const double *sums,
+    GLOBAL const double *near, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
+    LOCAL_POINTER uint *counts, LOCAL_POINTER int *limited, GLOBAL uint *outcome, GLOBAL const double *radii)
+{
+    GLOBAL double *row = bodies + (long)member * BODY_NUMBERS;
+    MovingBody body = load_body(row);
+    double force[N_OUTPUTS];
+    int is_good = 1, is_limited;
+    UNROLL
+    for (int output = 0; output < N_OUTPUTS; ++output) {
+        force[output] = sums[output];
+        is_good &= is_finite(force[output]);
+    }
+    const double distance2 = is_finite(near[0]) ? near[0] : (double)INFINITY_32;
+    const double distance = sqrt(distance2);
+    if (rules->looks && (distance < rules->approach || distance < radii[member] + rules->reach))
+        outcome[LOOKS] = block->sequence;
+    const double fraction = advance_body(rules, (ulong)block->ticks, &body, force, distance2, &is_limited);
+    if (is_limited)
+        ATOMIC_ADD(limited, 1);
+    UNROLL
+    for (int k = 0; k < 3; ++k) {
+        row[LOST + k] = body.lost[0][k];
+        row[LOST + 3 + k] = body.lost[1][k];
+        is_good &= fabs(body.motion[0][k]) <= rules->largest_position;
+    }
+    row[STEP] = body.step;
+    UNROLL
+    for (int n = 0; n < ORDER; ++n) {
+        UNROLL
+        for (int k = 0; k < 3; ++k) {
+            row[MOTION + 3 * n + k] = body.motion[n][k];
+            is_good &= is_finite(body.motion[n][k]);
+        }
+    }
+    put_source(member, block->now * rules->interval, body.motion, octets, slots, rules->is_dense);
+    // Its bit is set.
+    ATOMIC_ADD(&sets[(long)block->set * WORDS_OF_SET(rules->bodies) + member / BITS_OF_WORD],
+        0u - (1u << member % BITS_OF_WORD));
+    ATOMIC_ADD(&counts[block->set], 0u - 1u);
+    put_body(rules, block->now, block->ticks, member, block->now + fraction, sets, counts, outcome);
+    if (!is_good)
+        outcome[IS_BAD] = 1;
+    return distance;
+}
+
+// Adds what the thread blocks have counted to the counts of all.
+FUNCTION void add_counts(LOCAL_POINTER const uint *own_counts, int limited, GLOBAL uint *counts, GLOBAL uint *outcome,
+    int threads)
+{
+    for (int set = THREAD; set < SETS; set += threads) {
+        if (own_counts[set] != 0)
+            ATOMIC_ADD(&counts[set], own_counts[set]);
+    }
+    if (THREAD == 0 && limited > 0)
+        ATOMIC_ADD(&outcome[LIMITED], (uint)limited);
+}
+
+// The nearest pair of a part of a block.
+FUNCTION void put_nearest_pair(GLOBAL double *nearest, int part, double distance, int member, double near)
+{
+    BodyPair pair;
+    pair.number = near;
+    pair.bodies[1] = pair.bodies[0];
+    pair.bodies[0] = member;
+    nearest[NEAREST_NUMBERS * part] = distance;
+    nearest[NEAREST_NUMBERS * part + 1] = pair.number;
+}
+
+// Advances the bodies of a piece of a block.
+KERNEL(STEP_THREADS, 1)
+advance_block(GLOBAL const BlockRules *given, const BlockPiece piece, GLOBAL const BlockState *due, GLOBAL const int *members,
+    GLOBAL const double *results, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
+    GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL const double *radii, GLOBAL double *nearest)
+{
+    LOCAL uint own_counts[SETS];
+    LOCAL double distances[STEP_THREADS];
+    LOCAL int places[STEP_THREADS];
+    LOCAL int limited;
+    LET_NEXT_KERNEL_START;
+    AFTER_EARLIER_KERNELS;
+    for (int set = THREAD; set < SETS; set += STEP_THREADS)
+        own_counts[set] = 0;
+    if (THREAD == 0)
+        limited = 0;
+    SYNC;
+    const BlockState block = *due;
+    const BlockRules rules = *given;
+    const int sink = BLOCK * STEP_THREADS + THREAD;
+    GLOBAL const double *const sums = results + piece.results_from;
+    GLOBAL const double *const near = sums + (long)N_OUTPUTS * piece.stride;
+    distances[THREAD] = INFINITY_32;
+    places[THREAD] = sink;
+    if (sink < piece.sinks)
+        distances[THREAD] = advance_member(&rules, &block, members[piece.first + sink], sums + (long)sink * N_OUTPUTS,
+            near + 2 * (long)sink, bodies, octets, slots, sets, own_counts, &limited, outcome, radii);
+    find_nearest(distances, places);
+    add_counts(own_counts, limited, counts, outcome, STEP_THREADS);
+    if (THREAD == 0)
+        put_nearest_pair(nearest, piece.first_part + BLOCK, distances[0], members[piece.first + places[0]],
+            near[2 * (long)places[0] + 1]);
+}

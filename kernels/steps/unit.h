@@ -1,0 +1,30 @@
+// The kernels of block steps that stay on the device, of one order and precision.
+
+#include "direct/body.h"
+#include "direct/pair.h"
+#include "direct/step.h"
+#include "direct/partial_sums.h"
+#include "direct/shape.h"
+#include "generated/steps.h"
+#include "steps/scheme.h"
+#include "steps/criterion.h"
+#include "steps/schedule.h"
+#include "steps/advance.h"
+#include "steps/chain.h"
+
+// The sums of blocks in a chain: a kernel for each number of accumulators that they have there.
+#undef CHAINED
+#define CHAINED 1
+#define SHAPE CHAINED_FEW
+#define CHAINED_NAME sum_few
+#include "direct/force.h"
+#undef SHAPE
+#undef CHAINED_NAME
+#define SHAPE CHAINED_MORE
+#define CHAINED_NAME sum_more
+#include "direct/force.h"
+#undef SHAPE
+#undef CHAINED_NAME
+#define SHAPE CHAINED_MANY
+#define CHAINED_NAME sum_many
+#include "direct/force.h"
