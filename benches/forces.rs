@@ -49,6 +49,7 @@ fn system(order: Order, precision: Precision, sources: usize) -> System {
         shape: None,
         partition: None,
         crossover: None,
+        block_steps: None,
         fall_back: false,
     };
     let mut system = System::new(&setup).expect("the CPU computes every entry that is measured");

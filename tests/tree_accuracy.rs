@@ -55,6 +55,7 @@ fn system(bodies: &Bodies, (backend, precision): Machine, accuracy: f64) -> Syst
         shape: None,
         partition: None,
         crossover: Some(0),
+        block_steps: None,
         fall_back: false,
     };
     let mut system = System::new(&setup).unwrap();

@@ -66,6 +66,7 @@ impl Told {
             shape: None,
             partition: Some(Partition { ranges: devices, sets: 1 }),
             crossover: None,
+            block_steps: None,
             fall_back: false,
         };
         let system = System::on(Box::new(self.clone()), &setup).unwrap();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kyoho_core::Level;
 use kyoho_core::{Error, Order, Precision, Result, Scope, TreeAccuracy};
-use kyoho_engine::Setup;
+use kyoho_engine::{Setup, Stepper};
 use kyoho_hal::{Backend, environment};
 use kyoho_laws::catalogue;
 use kyoho_pairs::PairMachine;
@@ -47,6 +47,8 @@ pub struct Settings {
     /// `KYOHO_CROSSOVER`: the number of pairs below which the CPU computes a block in the place of
     /// a GPU, or 0 if it is `off`. Without it, the GPU's cost model decides.
     pub crossover: Option<u64>,
+    /// `KYOHO_BLOCK_STEPS`: who makes the block steps of integrators.
+    pub block_steps: Option<Stepper>,
     /// `KYOHO_ACCURACY` or `KYOHO_THETA`: the accuracy of forces by a tree, for the GRAPE-5
     /// interface.
     pub tree: Option<TreeAccuracy>,
@@ -105,6 +107,7 @@ impl Settings {
             threads_because,
             level: level(&named)?,
             crossover: crossover(&named)?,
+            block_steps: block_steps(&named)?,
             tree: tree(&named)?,
             on_failure: on_failure(&named)?,
             log: choice(&named, "KYOHO_LOG", &["off", "error", "warn", "info", "debug"], |name| name.parse().ok())?
@@ -165,6 +168,7 @@ impl Settings {
             shape: None,
             partition: None,
             crossover: self.crossover,
+            block_steps: self.block_steps,
             fall_back: self.backend.is_none(),
         }
     }
@@ -218,6 +222,12 @@ fn crossover(named: &Named) -> Result<Option<u64>> {
     };
     let allowed = "off, or a number of pairs, 0 or more".into();
     pairs.map(Some).ok_or_else(|| Error::BadOption { name: "KYOHO_CROSSOVER".into(), value, allowed })
+}
+
+fn block_steps(named: &Named) -> Result<Option<Stepper>> {
+    let all = [Stepper::Host, Stepper::Device];
+    let parse = |name: &str| all.into_iter().find(|stepper| stepper.name() == name);
+    choice(named, "KYOHO_BLOCK_STEPS", &all.map(Stepper::name), parse)
 }
 
 fn tree(named: &Named) -> Result<Option<TreeAccuracy>> {

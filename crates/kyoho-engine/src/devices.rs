@@ -11,6 +11,7 @@ use kyoho_core::{
 };
 use kyoho_hal::threads::Threads;
 use kyoho_hal::{Backend, DeviceDescription};
+use kyoho_methods::block_steps::BlockSteps;
 use kyoho_methods::device_arrays::DeviceArrays;
 use kyoho_methods::{CompanionDevices, Device, DeviceOptions, FIRST_PART, Machine};
 
@@ -595,6 +596,11 @@ impl Devices {
     /// Returns the work of the first device on arrays of callers, if callers can have such.
     pub fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
         self.all.first_mut()?.arrays()
+    }
+
+    /// Returns the block steps of the first device, if it makes some.
+    pub fn block_steps(&mut self) -> Option<&mut dyn BlockSteps> {
+        self.all.first_mut()?.block_steps()
     }
 
     /// Ends a block of which the first device has written the forces itself. Others may have its

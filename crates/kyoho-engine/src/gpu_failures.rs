@@ -57,6 +57,7 @@ fn setup(backend: Backend, fall_back: bool) -> Setup {
         shape: None,
         partition: None,
         crossover: Some(0),
+        block_steps: None,
         fall_back,
     }
 }

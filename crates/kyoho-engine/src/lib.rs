@@ -7,6 +7,7 @@
 //! system; `device_arrays`, `staging` and [`moving`] keep bodies on a device.
 
 mod all_sources;
+mod block_steps;
 mod checks;
 mod device_arrays;
 mod devices;
@@ -51,7 +52,7 @@ use setup::{check_devices, check_interaction};
 use staging::{KeptSinks, Staged};
 
 pub use quad::{QuadForce, QuadSink, QuadSource};
-pub use setup::{Setup, Statistics};
+pub use setup::{Setup, Statistics, Stepper};
 pub use trees::TreeErrors;
 
 /// Where the numbers of the sinks of the next block are.

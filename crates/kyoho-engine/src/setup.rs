@@ -36,9 +36,30 @@ pub struct Setup {
     /// The number of pairs (sinks times nj) below which the CPU computes a block though the backend
     /// is another: 0 for never, `None` for the number of the device's model.
     pub crossover: Option<u64>,
+    /// Who makes the block steps of integrators; without a choice a GPU does where that is faster.
+    pub block_steps: Option<Stepper>,
     /// Whether the next backend that works goes on when a device fails. Without it the failure is
     /// the caller's.
     pub fall_back: bool,
+}
+
+/// Who makes the block steps of integrators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stepper {
+    /// The host, which asks the devices for forces.
+    Host,
+    /// A GPU, if the system has one alone, however few the bodies are.
+    Device,
+}
+
+impl Stepper {
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stepper::Host => "host",
+            Stepper::Device => "device",
+        }
+    }
 }
 
 impl Setup {
@@ -55,6 +76,7 @@ impl Setup {
             shape: None,
             partition: None,
             crossover: None,
+            block_steps: None,
             fall_back: false,
         }
     }

@@ -17,6 +17,7 @@ pub(super) fn setup() -> Setup {
         shape: None,
         partition: None,
         crossover: None,
+        block_steps: None,
         fall_back: false,
     }
 }

@@ -4,9 +4,10 @@
 use std::ffi::OsString;
 
 /// The variables of this library.
-pub const VARIABLES: [&str; 13] = [
+pub const VARIABLES: [&str; 14] = [
     "KYOHO_ACCURACY",
     "KYOHO_BACKEND",
+    "KYOHO_BLOCK_STEPS",
     "KYOHO_CACHE_DIR",
     "KYOHO_CPU_LEVEL",
     "KYOHO_CROSSOVER",

@@ -1,6 +1,6 @@
 //! Encounters of bodies, which end an interval.
 
-use kyoho_core::{Forces, NeighbourTable, Result, memory};
+use kyoho_core::{Nearest, NeighbourTable, Result, memory};
 
 use super::body::{Body, Vector, length, vector};
 
@@ -51,6 +51,16 @@ impl Encounters {
         Ok(Some(Encounters { approach, radii, largest, found: Vec::new() }))
     }
 
+    /// Returns the radius of each body.
+    pub fn radii(&self) -> &[f64] {
+        &self.radii
+    }
+
+    /// Returns the distance of approaches and the largest radius, each 0 if there is none.
+    pub fn distances(&self) -> [f64; 2] {
+        [self.approach, self.largest.first().map_or(0.0, |body| self.radii[*body])]
+    }
+
     /// Returns the encounters that were found last.
     pub fn found(&self) -> &[Encounter] {
         &self.found
@@ -68,12 +78,12 @@ impl Encounters {
         !self.found.is_empty()
     }
 
-    /// Looks for encounters of a block, whose sink `k` is the body `members[k]`. `position` is that
+    /// Looks for encounters of a block, whose sink `k` is the body `members[k]` and has the nearest
+    /// source `nearest[k]`. `position` is that
     /// of a body at the time of the block.
-    pub fn look(&mut self, members: &[usize], forces: &Forces, position: impl Fn(usize) -> Vector) -> Result<()> {
-        let reach = self.largest.first().map_or(0.0, |body| self.radii[*body]);
-        for (sink, member) in members.iter().enumerate() {
-            let Some(nearest) = forces.nearest(sink) else { continue };
+    pub fn look(&mut self, members: &[usize], nearest: &[Nearest], position: impl Fn(usize) -> Vector) -> Result<()> {
+        let [_, reach] = self.distances();
+        for (member, nearest) in members.iter().zip(nearest).filter(|(_, nearest)| nearest.distance2.is_finite()) {
             let (distance, own) = (nearest.distance2.sqrt(), self.radii[*member]);
             if distance < self.approach {
                 self.put(EncounterKind::Approach, [*member, nearest.index as usize], distance)?;
@@ -98,7 +108,7 @@ impl Encounters {
 
     /// Returns the distance within which a body may encounter another one.
     pub fn reach(&self, body: usize) -> f64 {
-        let reach = self.largest.first().map_or(0.0, |body| self.radii[*body]);
+        let [_, reach] = self.distances();
         let collision = if reach == 0.0 { 0.0 } else { self.radii[body] + reach };
         self.approach.max(collision)
     }

@@ -132,6 +132,11 @@ pub trait Integrator {
 
     /// Returns the counts of the work so far.
     fn counts(&self) -> Counts;
+
+    /// Returns how many of the block steps a device made by itself.
+    fn block_steps_of_device(&self) -> u64 {
+        0
+    }
 }
 
 /// Makes the integrator of a plan's order.

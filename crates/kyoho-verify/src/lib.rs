@@ -51,6 +51,8 @@ pub enum Needs {
     Regular,
     /// The target takes interaction lists: full forces, but for numbers of two doubles.
     Full,
+    /// The target is one GPU, which can make the block steps of integrators.
+    BlockSteps,
     /// The target computes in numbers of two doubles.
     Quad,
     /// The target computes so and makes neighbour lists.
@@ -82,6 +84,10 @@ impl Check {
             Needs::Lists => interaction.has_lists(),
             Needs::Regular => interaction.is_regular(),
             Needs::Full => !interaction.is_regular() && !interaction.has_low_limbs(),
+            Needs::BlockSteps => {
+                let is_one_gpu = target.setup.backend != Backend::Cpu && target.setup.devices.len() == 1;
+                is_one_gpu && interaction.has_lists() && !interaction.is_regular() && !interaction.has_low_limbs()
+            }
             Needs::Quad => interaction.has_low_limbs(),
             Needs::QuadLists => interaction.has_low_limbs() && interaction.has_lists(),
             Needs::Trees => interaction.order == Order::Second && !interaction.has_low_limbs(),

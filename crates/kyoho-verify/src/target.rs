@@ -165,6 +165,7 @@ pub fn targets(selection: &Selection) -> Vec<Target> {
                         shape: None,
                         partition: *partition,
                         crossover: Some(0),
+                        block_steps: None,
                         fall_back: false,
                     },
                 }));

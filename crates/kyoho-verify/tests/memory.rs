@@ -55,6 +55,7 @@ fn setup(interaction: &Interaction, backend: Backend, threads: usize) -> Setup {
         shape: None,
         partition: None,
         crossover: Some(0),
+        block_steps: None,
         fall_back: false,
     }
 }

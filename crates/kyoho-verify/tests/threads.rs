@@ -24,6 +24,7 @@ fn system(threads: usize) -> System {
         shape: None,
         partition: None,
         crossover: None,
+        block_steps: None,
         fall_back: false,
     };
     System::new(&setup).unwrap()

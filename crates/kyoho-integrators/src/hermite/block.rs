@@ -69,14 +69,24 @@ impl Block<'_> {
     /// Returns any body at the time of the block, to which its members were advanced.
     pub fn at_time(&self, moving: &[Moving], members: &[usize], number: usize) -> Body {
         let body = &moving[number].body;
-        if members.binary_search(&number).is_ok() { *body } else { predicted(body, self.since_last_step(body)) }
+        if members.binary_search(&number).is_ok() { *body } else { self.predicted(body) }
     }
 
-    /// Returns the time that has gone since the last step of a body that is due later. That was at a
-    /// multiple of its next step.
-    pub fn since_last_step(&self, body: &Body) -> f64 {
+    /// Returns a body, after its last step, at the time of the block.
+    pub fn predicted(&self, body: &Body) -> Body {
+        predicted(body, self.since_last_step(body))
+    }
+
+    /// Returns the time of the last step of a body that is due later, as a fraction of the interval.
+    /// It was at a multiple of its next step.
+    pub fn last_step(&self, body: &Body) -> f64 {
         let fraction = body.step / self.plan.interval;
-        (self.now - (self.now / fraction).floor() * fraction) * self.plan.interval
+        (self.now / fraction).floor() * fraction
+    }
+
+    /// Returns the time that has gone since the last step of a body that is due later.
+    pub fn since_last_step(&self, body: &Body) -> f64 {
+        (self.now - self.last_step(body)) * self.plan.interval
     }
 
     /// Returns twice the largest error that the rounding of positions makes in the acceleration of a

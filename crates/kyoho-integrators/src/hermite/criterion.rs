@@ -2,6 +2,7 @@
 
 use crate::body::{Body, Vector, length};
 use crate::plan::Plan;
+use kyoho_methods::block_steps::ROOT_TURNS;
 
 use super::scheme::{Corrected, FOURTH, Scheme, fourth_order_ends};
 
@@ -30,6 +31,12 @@ impl Criterion {
         Criterion { eta: plan.eta, average: plan.averages().then_some(plan.eta4) }
     }
 
+    /// Returns the accuracy parameter of the criterion of order 4 beside that of a higher order.
+    #[inline(always)]
+    pub fn eta_of_fourth(&self) -> f64 {
+        self.average.unwrap_or(self.eta * self.eta)
+    }
+
     /// Returns the step that a body wants after one that it has taken. It is infinite if no force
     /// changes. `rounding` is the error that the rounding of positions may have made in an
     /// acceleration.
@@ -50,8 +57,8 @@ impl Criterion {
         }
         let ends = fourth_order_ends(&before.derivatives[..FOURTH.given()], &corrected.ends[..FOURTH.given()], step);
         match self.average {
-            Some(eta) => 0.5 * (generalised(LOWEST, &ends, eta, FOURTH.order()) + own),
-            None => own.max(NOISE * generalised(LOWEST, &ends, self.eta.powi(2), FOURTH.order())),
+            Some(_) => 0.5 * (generalised(LOWEST, &ends, self.eta_of_fourth(), FOURTH.order()) + own),
+            None => own.max(NOISE * generalised(LOWEST, &ends, self.eta_of_fourth(), FOURTH.order())),
         }
     }
 
@@ -86,13 +93,56 @@ fn generalised(slowest: usize, ends: &[Vector], eta: f64, order: usize) -> f64 {
     } else if order == FOURTH.order() {
         (eta * change / slowness).sqrt()
     } else {
-        eta * (change / slowness).powf(0.5 / (slowest - 1) as f64)
+        eta * root(change / slowness, slowest)
     }
+}
+
+/// Returns the root of degree `2 (slowest - 1)`. It is made of steps of arithmetic that round in one
+/// way everywhere, so that devices choose the steps that the host does.
+#[inline(always)]
+fn root(value: f64, slowest: usize) -> f64 {
+    let root = value.sqrt();
+    match slowest {
+        2 => root,
+        3 => root.sqrt(),
+        4 => odd_root::<3>(root),
+        5 => root.sqrt().sqrt(),
+        _ => odd_root::<5>(root),
+    }
+}
+
+/// Returns an odd root of a number that is not negative, by Newton's method from a guess by the
+/// exponent.
+#[inline(always)]
+fn odd_root<const DEGREE: u64>(value: f64) -> f64 {
+    if !(value > 0.0 && value <= f64::MAX) {
+        return value;
+    }
+    const ONE: u64 = 1023 << 52;
+    let mut root = f64::from_bits(value.to_bits() / DEGREE + (ONE - ONE / DEGREE));
+    for _ in 0..ROOT_TURNS {
+        let square = root * root;
+        let power = if DEGREE == 3 { square } else { square * square };
+        root = ((DEGREE - 1) as f64 * root + value / power) / DEGREE as f64;
+    }
+    root
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn roots_are_as_good_as_those_of_the_library() {
+        let values = (-200..200).map(|n| 1.7f64.powi(n) * (1.0 + 0.3 * f64::from(n).sin()));
+        for value in values.chain([0.0, 1.0, f64::INFINITY, 1e-300, 1e300]) {
+            for slowest in 2..=6 {
+                let (found, expected) = (root(value, slowest), value.powf(0.5 / (slowest - 1) as f64));
+                let error = if found == expected { 0.0 } else { (found / expected - 1.0).abs() };
+                assert!(error < 1e-15, "{value:e} {slowest}: {found:e} {expected:e}");
+            }
+        }
+    }
 
     /// Returns the derivatives of an acceleration that turns round a circle with an angular speed.
     fn circling(speed: f64) -> [Vector; 8] {

@@ -7,6 +7,7 @@
 
 mod block;
 mod criterion;
+mod on_device;
 mod passages;
 mod schedule;
 mod scheme;
@@ -14,6 +15,7 @@ mod scheme;
 use kyoho_core::{Error, Nearest, Result, memory};
 use kyoho_engine::System;
 use kyoho_hal::threads::Threads;
+use kyoho_methods::block_steps::WATCHED;
 
 use super::body::Body;
 use super::encounters::{Encounter, Encounters};
@@ -22,7 +24,7 @@ use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 
 use block::{Block, FAR, Moving};
 use criterion::Criterion;
-use passages::{Passages, WATCHED};
+use passages::Passages;
 use schedule::Schedule;
 use scheme::given;
 
@@ -51,6 +53,8 @@ pub struct Hermite {
     encounters: Option<Encounters>,
     reached: f64,
     counts: Counts,
+    /// The block steps that a device made.
+    of_device: u64,
 }
 
 impl Hermite {
@@ -73,6 +77,7 @@ impl Hermite {
             encounters: None,
             reached: 0.0,
             counts: Counts::default(),
+            of_device: 0,
         };
         hermite.make_room()?;
         if hermite.bodies.iter().any(|body| body.step <= 0.0) {
@@ -115,7 +120,7 @@ impl Hermite {
     /// Writes every body as a source at the start of the interval.
     fn send_all(&mut self) -> Result<()> {
         let bodies = &self.bodies;
-        write(&mut self.system, (&self.plan, 0.0), bodies.len(), |number| (number, &bodies[number]))?;
+        write(&mut self.system, &self.plan, bodies.len(), |number| (number, &bodies[number], 0.0))?;
         self.system.keep_sources_below(bodies.len())
     }
 
@@ -141,6 +146,13 @@ impl Hermite {
         if self.members.is_empty() { Ok(()) } else { self.advance_members(now, false) }
     }
 
+    /// Whether an interval ends with the block step to a time, as the caller wants, bodies encounter
+    /// each other, or all meet.
+    fn ends(&mut self, now: f64, go_on: &mut GoOn) -> bool {
+        let goes_on = go_on(now, self.counts.block_steps);
+        self.encounters.as_mut().is_some_and(Encounters::is_met) || !goes_on || now == 1.0
+    }
+
     /// Advances the members of the block to a time. If they go on from there, they are scheduled
     /// for their next steps, and encounters are looked for.
     fn advance_members(&mut self, now: f64, go_on: bool) -> Result<()> {
@@ -152,12 +164,9 @@ impl Hermite {
         let forces = self.system.wait()?;
         let is_watched = members.len() <= WATCHED;
         let nearest = closer(self.approach.filter(|_| !is_watched), time, members, &forces);
-        if let Some(near) = nearest.filter(|near| self.approach.is_none_or(|closest| near.distance < closest.distance))
-        {
-            self.approach = Some(near);
-        }
+        self.approach = nearer(self.approach, nearest);
         if let Some(encounters) = self.encounters.as_mut().filter(|_| go_on) {
-            encounters.look(members, &forces, |number| block.position(moving, members, number))?;
+            encounters.look(members, forces.nearest_sources(), |number| block.position(moving, members, number))?;
         }
         memory::lengthen(&mut self.due, members.len(), "the bodies of a block", || 0.0)?;
         let due = &mut self.due[..members.len()];
@@ -165,15 +174,14 @@ impl Hermite {
         self.counts.limited_steps += limited;
         if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
             let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));
-            if let Some(jump) = self.passages.follow(plan, &pair, time, limited) {
-                self.counts.energy_jumps += 1;
-                self.energy_jump = Some(jump);
-            }
+            let jump = self.passages.follow(plan, &pair, time, limited);
+            self.counts.energy_jumps += u64::from(jump.is_some());
+            self.energy_jump = jump.or(self.energy_jump);
         }
         if go_on {
             members.iter().zip(due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
-            let body_at = |place: usize| (members[place], &moving[members[place]].body);
-            write(&mut self.system, (plan, time), members.len(), body_at)?;
+            let body_at = |place: usize| (members[place], &moving[members[place]].body, time);
+            write(&mut self.system, plan, members.len(), body_at)?;
         }
         self.counts.steps += members.len() as u64;
         self.counts.block_steps += 1;
@@ -181,23 +189,29 @@ impl Hermite {
     }
 }
 
-/// Writes bodies at a time as sources to the addresses of their numbers, by several threads if they
-/// are many.
+/// Returns the closer of two approaches; of equal ones the first.
+fn nearer(closest: Option<Approach>, other: Option<Approach>) -> Option<Approach> {
+    let other = other.filter(|other| closest.is_none_or(|closest| other.distance < closest.distance));
+    other.or(closest)
+}
+
+/// Writes bodies at their times as sources to the addresses of their numbers, by several threads if
+/// they are many.
 fn write<'a>(
     system: &mut System,
-    (plan, time): (&Plan, f64),
+    plan: &Plan,
     count: usize,
-    body_at: impl Fn(usize) -> (usize, &'a Body) + Sync,
+    body_at: impl Fn(usize) -> (usize, &'a Body, f64) + Sync,
 ) -> Result<()> {
     let Plan { order, gravity, .. } = *plan;
     if system.interaction().has_low_limbs() {
         return (0..count).try_for_each(|place| {
-            let (number, body) = body_at(place);
+            let (number, body, time) = body_at(place);
             system.set_quad_source(number, &body.quad_source(number, gravity, time))
         });
     }
     let source_at = |place: usize| {
-        let (number, body) = body_at(place);
+        let (number, body, time) = body_at(place);
         body.source(order, number, gravity, time)
     };
     if system.record_sources(count, |place| body_at(place).0, source_at)? {
@@ -211,7 +225,7 @@ impl Integrator for Hermite {
         (self.approach, self.energy_jump, self.reached) = (None, None, 0.0);
         self.encounters.iter_mut().for_each(Encounters::clear);
         self.send_all()?;
-        self.schedule.clear();
+        self.schedule.begin(0.0);
         self.moving.clear();
         for (number, body) in self.bodies.iter().enumerate() {
             let fraction = self.plan.fraction(body.step);
@@ -221,13 +235,15 @@ impl Integrator for Hermite {
             let body = Body { step: fraction * self.plan.interval, ..*body };
             self.moving.push(Moving { lost: [[0.0; 3]; 2], body });
         }
-        let done = loop {
-            let done = self.block_step()?;
-            let goes_on = go_on(done, self.counts.block_steps);
-            if self.encounters.as_mut().is_some_and(Encounters::is_met) || !goes_on || done == 1.0 {
-                break done;
-            }
-        };
+        let mut done = 0.0;
+        let mut ends = false;
+        while let Some(reached) = if ends { None } else { self.steps_on_device(done, go_on)? } {
+            (done, ends) = reached;
+        }
+        while !ends {
+            done = self.block_step()?;
+            ends = self.ends(done, go_on);
+        }
         if done < 1.0 {
             self.meet(done)?;
         }
@@ -284,6 +300,10 @@ impl Integrator for Hermite {
 
     fn energy_jump(&self) -> Option<EnergyJump> {
         self.energy_jump
+    }
+
+    fn block_steps_of_device(&self) -> u64 {
+        self.of_device
     }
 
     fn counts(&self) -> Counts {

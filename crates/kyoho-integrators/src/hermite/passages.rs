@@ -10,15 +10,12 @@ use crate::body::{Body, Vector, length, vector};
 use crate::plan::Plan;
 
 /// The passages that are under way.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Passages {
     open: [Option<Passage>; OPEN],
     /// The place of the next one, whose former passage is forgotten.
     next: usize,
 }
-
-/// Larger blocks are not looked at, because close pairs have short steps, with few others.
-pub const WATCHED: usize = 1 << 6;
 
 /// The most passages that are watched at a time.
 const OPEN: usize = 8;

@@ -21,7 +21,21 @@ pub struct Schedule {
 }
 
 /// The number of ticks of an interval, which is that of the shortest steps.
-const TICKS: f64 = 1.0 / SHORTEST;
+pub const TICKS: f64 = 1.0 / SHORTEST;
+
+/// Returns a time in ticks.
+#[inline(always)]
+pub fn ticks(time: f64) -> u64 {
+    (time * TICKS) as u64
+}
+
+/// Returns the time that is the next one after another in which this bit of the ticks is the highest
+/// that differs, and in which those below are zero; and its ticks.
+#[inline(always)]
+pub fn time_of(bit: u32, ticks: u64) -> (f64, u64) {
+    let next = (ticks >> bit | 1) << bit;
+    (next as f64 * SHORTEST, next)
+}
 
 /// The number of bits of a time. A body at the end of an interval is put up to an interval later.
 const TIMES: usize = ((2.0 * TICKS) as u64).ilog2() as usize + 1;
@@ -33,16 +47,16 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// Forgets all bodies, and begins at time zero.
-    pub fn clear(&mut self) {
+    /// Forgets all bodies, and begins at a time.
+    pub fn begin(&mut self, now: f64) {
         self.due.iter_mut().for_each(Bodies::clear);
-        (self.now, self.waiting) = (0, 0);
+        (self.now, self.waiting) = (ticks(now), 0);
     }
 
     /// Schedules a body for a time after that for which bodies were taken last.
     #[inline(always)]
     pub fn put(&mut self, body: usize, time: f64) -> Result<()> {
-        let bit = ((time * TICKS) as u64 ^ self.now).ilog2();
+        let bit = (ticks(time) ^ self.now).ilog2();
         self.waiting |= 1 << bit;
         self.due[bit as usize].put(body)
     }
@@ -56,9 +70,10 @@ impl Schedule {
         }
         let bit = self.waiting.trailing_zeros();
         self.waiting &= self.waiting - 1;
-        self.now = (self.now >> bit | 1) << bit;
         self.due[bit as usize].take(members);
-        self.now as f64 * SHORTEST
+        let (time, now) = time_of(bit, self.now);
+        self.now = now;
+        time
     }
 }
 
@@ -130,7 +145,7 @@ pub fn next_step(now: f64, taken: f64, wanted: f64) -> f64 {
 /// multiple.
 #[inline]
 fn longest_before(time: f64) -> f64 {
-    let ticks = (time * TICKS) as u64;
+    let ticks = ticks(time);
     (ticks & ticks.wrapping_neg()) as f64 * SHORTEST
 }
 

@@ -113,7 +113,7 @@ impl Scheme {
             6 => SIXTH_INTERPOLATION[place][0].factor,
             _ => EIGHTH_INTERPOLATION[place][0].factor,
         };
-        factor.abs() / step.powi(derivative as i32)
+        factor.abs() / powers(step)[derivative]
     }
 
     /// Returns how many derivatives of the velocity a body keeps between steps.

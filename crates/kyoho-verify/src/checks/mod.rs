@@ -1,6 +1,7 @@
 //! The checks, grouped by subject.
 
 mod addresses;
+mod block_steps;
 mod degenerate;
 mod errors;
 mod forces;
@@ -86,6 +87,7 @@ pub static CHECKS: &[Check] = &[
     lists::OVERFLOW,
     lists::CALL_ORDER,
     lists::REGULAR,
+    block_steps::SAME_BITS,
     quad::FORCES,
     quad::WRITES,
     quad::NEIGHBOURS,

@@ -1,0 +1,71 @@
+//! Block steps of bodies that stay on a device, which has the sources too and moves them.
+
+use kyoho_core::{Error, MAX_DERIVATIVES, Result};
+use kyoho_hal::Backend;
+use kyoho_methods::block_steps::{BODY_HEAD, BlockSteps, StepRules, body_numbers};
+
+use super::{Stepper, System};
+
+/// Fewer bodies are advanced sooner by the host.
+const LEAST: usize = 512;
+
+impl System {
+    /// Whether a device makes the block steps of this many bodies: not where there are CPUs, several
+    /// GPUs, numbers of two doubles, or few bodies.
+    pub fn makes_block_steps(&mut self, bodies: usize) -> bool {
+        let setup = self.devices.setup();
+        // Who chooses the blocks that the CPU computes gets them from the host. With OpenCL the host
+        // is faster, as kernels do not reach its memory and each is begun by itself.
+        let is_wanted = match setup.block_steps {
+            Some(stepper) => stepper == Stepper::Device,
+            None => {
+                let leaves_small_blocks = setup.crossover.is_some_and(|pairs| pairs > 0);
+                setup.backend == Backend::Cuda && bodies >= LEAST && !leaves_small_blocks
+            }
+        };
+        let is_for_device = is_wanted && setup.backend != Backend::Cpu && setup.devices.len() == 1;
+        is_for_device && self.devices.block_steps().is_some()
+    }
+
+    /// Brings bodies to the device, which steps by these rules from then on; their sources were
+    /// written before, each at the address of its body. The units of pairs are chosen here.
+    ///
+    /// The host does not have what becomes of the sources: all have to be written anew after
+    /// [`System::end_block_steps`].
+    pub fn begin_block_steps(
+        &mut self,
+        rules: &StepRules,
+        bodies: &[f64],
+        radii: &[f64],
+    ) -> Result<&mut dyn BlockSteps> {
+        self.require_no_block("begin_block_steps")?;
+        self.forget_block();
+        self.forget_moving();
+        self.fetch_sources()?;
+        self.journal.flush_to_host()?;
+        let given = self.interaction.n_derivatives;
+        let mut largest = [0.0f64; MAX_DERIVATIVES];
+        for body in bodies.chunks_exact(body_numbers(given)) {
+            for (largest, vector) in largest.iter_mut().zip(body[BODY_HEAD..].chunks_exact(3)).take(given) {
+                *largest = vector.iter().fold(*largest, |largest, value| largest.max(value.abs()));
+            }
+        }
+        let sources = self.journal.sources();
+        let rules = StepRules { units: sources.units(&largest, &self.interaction), ..*rules };
+        let none = || Error::Internal { what: "the device makes no block steps".into() };
+        let device = self.devices.block_steps().ok_or_else(none)?;
+        device.begin(sources, &rules, bodies, radii)?;
+        Ok(device)
+    }
+
+    /// Ends block steps, of which there were this many with so many sinks in all, and sources.
+    pub fn end_block_steps(&mut self, blocks: u64, sinks: u64, sources: usize) {
+        if let Some(device) = self.devices.block_steps() {
+            device.end();
+        }
+        self.statistics.blocks += blocks;
+        self.statistics.sinks += sinks;
+        self.statistics.writes += sinks;
+        self.statistics.interactions += sinks.saturating_mul(sources as u64);
+    }
+}

@@ -1,0 +1,334 @@
+//! Block steps that a device makes, from a state of the host to a later one.
+//!
+//! The device has the bodies meanwhile; the host follows what it is told of each block: how many are
+//! due next, which pair was the nearest, and whether bodies may have had an encounter. After some
+//! blocks all bodies come back. If something fails before, the host has what came back last.
+
+use kyoho_core::{Error, Result, memory};
+use kyoho_methods::block_steps::{
+    AdvancedBlock, BODY_HEAD, BlockOutcome, BlockSteps, DueBlock, StepRules, WATCHED, body_numbers,
+};
+
+use super::block::{Block, Moving};
+use super::criterion::Criterion;
+use super::passages::Passages;
+use super::schedule::{TICKS, ticks, time_of};
+use super::scheme::Scheme;
+use super::{Hermite, nearer, write};
+use crate::body::{Body, Vector};
+use crate::encounters::Encounters;
+use crate::plan::Plan;
+use crate::{Approach, Counts, EnergyJump, GoOn};
+
+/// The most blocks before all bodies come back, with which the units of pairs are chosen anew.
+const MOST_BLOCKS: u64 = 1 << 12;
+
+/// The first blocks are begun one by one, so that callers who end an interval soon find the bodies no
+/// further than they asked.
+const FIRST_BLOCKS: u64 = 8;
+
+/// The device gets another chain when it has this many blocks left.
+const LEAST_AHEAD: usize = 16;
+
+const WHAT: &str = "bodies on their way to a device";
+
+/// What the host knows of blocks that a device makes.
+#[derive(Clone)]
+struct Followed {
+    approach: Option<Approach>,
+    energy_jump: Option<EnergyJump>,
+    passages: Passages,
+    counts: Counts,
+    /// The number of limited steps that the device has counted.
+    limited: u32,
+}
+
+impl Hermite {
+    /// Lets a device make block steps from a time on, at which the bodies between meetings and their
+    /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
+    /// `None`, and changes nothing, where no device makes such steps or one fails.
+    pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
+        if !self.system.makes_block_steps(self.moving.len()) {
+            return Ok(None);
+        }
+        match self.try_steps(from, go_on) {
+            Ok(reached) => {
+                if reached.0 < 1.0 {
+                    self.go_on_from(reached.0)?;
+                }
+                Ok(Some(reached))
+            }
+            Err(error) => {
+                log::debug!("the host makes block steps in place of a device: {error}");
+                self.encounters.iter_mut().for_each(Encounters::clear);
+                self.go_on_from(from)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Makes block steps; after an error the bodies between meetings are as they were.
+    fn try_steps(&mut self, from: f64, go_on: &mut GoOn) -> Result<(f64, bool)> {
+        match self.make_steps(from, true, go_on)? {
+            Made::Reached(time, ends) => Ok((time, ends)),
+            Made::Further(blocks) => {
+                self.encounters.iter_mut().for_each(Encounters::clear);
+                let before = self.counts.block_steps;
+                match self.make_steps(from, false, &mut |_, made| made - before < blocks)? {
+                    Made::Reached(time, _) => Ok((time, true)),
+                    Made::Further(_) => Err(Error::Internal { what: "a device went further than it was asked".into() }),
+                }
+            }
+        }
+    }
+
+    /// Makes block steps, in chains too if so wished. Where bodies are further than asked, nothing is
+    /// changed.
+    fn make_steps(&mut self, from: f64, chains: bool, go_on: &mut GoOn) -> Result<Made> {
+        let given = self.scheme.given();
+        let bodies = self.moving.len();
+        let mut rows = memory::filled(bodies * body_numbers(given), 0.0, WHAT)?;
+        self.moving.iter().zip(rows.chunks_exact_mut(body_numbers(given))).for_each(|(moving, row)| pack(moving, row));
+        let rules = self.rules(from);
+        let radii = self.encounters.as_ref().map_or(&[][..], Encounters::radii);
+        let device = self.system.begin_block_steps(&rules, &rows, radii)?;
+        let mut run = Run {
+            scheme: self.scheme,
+            criterion: self.criterion,
+            plan: &self.plan,
+            encounters: self.encounters.as_mut(),
+            followed: Followed {
+                approach: self.approach,
+                energy_jump: self.energy_jump,
+                passages: self.passages.clone(),
+                counts: self.counts,
+                limited: 0,
+            },
+            first: self.counts,
+            rows,
+            chains,
+            ahead: 0,
+        };
+        let outcome = run.make(device, from, go_on);
+        let Run { followed, rows, first, .. } = run;
+        let is_kept = matches!(outcome, Ok(Made::Reached(..)));
+        let made = if is_kept { followed.counts } else { first };
+        let (blocks, sinks) = (made.block_steps - first.block_steps, made.steps - first.steps);
+        self.system.end_block_steps(blocks, sinks, bodies);
+        let outcome = outcome?;
+        if is_kept {
+            let rows = rows.chunks_exact(body_numbers(given));
+            self.moving.iter_mut().zip(rows).for_each(|(moving, row)| unpack(row, moving));
+            (self.approach, self.energy_jump) = (followed.approach, followed.energy_jump);
+            (self.counts, self.passages) = (followed.counts, followed.passages);
+            self.of_device += blocks;
+        }
+        Ok(outcome)
+    }
+
+    fn rules(&self, from: f64) -> StepRules {
+        let Plan { interval, softening, eta, shortest, longest, .. } = self.plan;
+        StepRules {
+            interval,
+            now: (from, ticks(from)),
+            ticks: TICKS,
+            softening2: softening * softening,
+            eta,
+            eta_of_fourth: self.criterion.eta_of_fourth(),
+            averages: self.plan.averages(),
+            limits: [shortest, longest],
+            encounters: self.encounters.as_ref().map(|encounters| encounters.distances()),
+            units: Default::default(),
+        }
+    }
+
+    /// Goes on by the host from a time, at which the bodies between meetings are: it schedules them
+    /// and writes them as sources, each at the time of its last step.
+    fn go_on_from(&mut self, now: f64) -> Result<()> {
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        self.schedule.begin(now);
+        for (number, Moving { body, .. }) in self.moving.iter().enumerate() {
+            self.schedule.put(number, block.last_step(body) + body.step / self.plan.interval)?;
+        }
+        let body_at = |number: usize| {
+            let body = &self.moving[number].body;
+            (number, body, block.last_step(body) * self.plan.interval)
+        };
+        write(&mut self.system, &self.plan, self.moving.len(), body_at)
+    }
+}
+
+/// Writes a body between meetings as a device has it.
+fn pack(Moving { lost, body }: &Moving, row: &mut [f64]) {
+    let (head, derivatives) = row.split_at_mut(BODY_HEAD + 6);
+    let [position, velocity] = [body.position, body.velocity];
+    let vectors = [lost[0], lost[1], [body.step, body.mass, position[0]], [position[1], position[2], velocity[0]]];
+    head[..12].copy_from_slice(vectors.as_flattened());
+    head[12..].copy_from_slice(&velocity[1..]);
+    let given = derivatives.len();
+    derivatives.copy_from_slice(&body.derivatives.as_flattened()[..given]);
+}
+
+/// Reads what [`pack`] has written.
+fn unpack(row: &[f64], Moving { lost, body }: &mut Moving) {
+    let vector = |place: usize| -> Vector { std::array::from_fn(|k| row[place + k]) };
+    *lost = [vector(0), vector(3)];
+    (body.step, body.mass) = (row[6], row[7]);
+    (body.position, body.velocity) = (vector(BODY_HEAD), vector(BODY_HEAD + 3));
+    let derivatives = &row[BODY_HEAD + 6..];
+    body.derivatives.as_flattened_mut()[..derivatives.len()].copy_from_slice(derivatives);
+}
+
+/// Returns a body that a device has.
+fn unpacked(row: &[f64]) -> Body {
+    let mut moving = Moving { lost: [[0.0; 3]; 2], body: Body::default() };
+    unpack(row, &mut moving);
+    moving.body
+}
+
+/// What became of block steps.
+enum Made {
+    /// The bodies have come back, at a time, at which the interval may end.
+    Reached(f64, bool),
+    /// The interval ends after this many blocks, and the device went further.
+    Further(u64),
+}
+
+/// Block steps of a device while they are made.
+struct Run<'a> {
+    scheme: &'static Scheme,
+    criterion: Criterion,
+    plan: &'a Plan,
+    encounters: Option<&'a mut Encounters>,
+    followed: Followed,
+    /// The counts before.
+    first: Counts,
+    /// The bodies, as they came last.
+    rows: Vec<f64>,
+    /// Whether the device makes chains of blocks.
+    chains: bool,
+    /// The blocks behind the one that is due that the device makes by itself, unless it halts.
+    ahead: usize,
+}
+
+impl Run<'_> {
+    /// Makes block steps until the interval ends or all bodies are to come back.
+    fn make(&mut self, device: &mut dyn BlockSteps, from: f64, go_on: &mut GoOn) -> Result<Made> {
+        let mut now = (from, ticks(from));
+        // The block before the one that is due: its time, and the number of its sinks.
+        let mut before: Option<(f64, usize)> = None;
+        loop {
+            let due = device.due()?;
+            if due.is_bad {
+                return Err(Error::Internal { what: "a body or a force on a device is not finite".into() });
+            }
+            let stop = match before {
+                Some((time, sinks)) => self.end_block(device, &due, (time, sinks), go_on)?,
+                None => None,
+            };
+            if let Some(Made::Further(_)) = stop {
+                return Ok(Made::Further(self.followed.counts.block_steps - self.first.block_steps));
+            }
+            now = time_of(due.bit, now.1);
+            if stop.is_none() {
+                self.begin_block(device, &due, now.0)?;
+            }
+            if let Some((time, sinks)) = before {
+                self.follow(&device.outcome()?, time, sinks);
+            }
+            if let Some(stop) = stop {
+                device.bodies(&mut self.rows)?;
+                return Ok(stop);
+            }
+            before = Some((now.0, due.sinks));
+        }
+    }
+
+    /// Ends a block to a time with so many sinks, after which another one is due. Returns what is made
+    /// if nothing follows.
+    fn end_block(
+        &mut self,
+        device: &mut dyn BlockSteps,
+        due: &DueBlock,
+        (time, sinks): (f64, usize),
+        go_on: &mut GoOn,
+    ) -> Result<Option<Made>> {
+        self.followed.counts.steps += sinks as u64;
+        self.followed.counts.block_steps += 1;
+        if due.looks || !due.fits_chain || time == 1.0 {
+            // The device has halted.
+            self.ahead = 0;
+        }
+        if due.looks {
+            self.look(device, time)?;
+        }
+        let goes_on = go_on(time, self.followed.counts.block_steps);
+        let is_met = self.encounters.as_mut().is_some_and(|encounters| encounters.is_met());
+        let ends = is_met || !goes_on || time == 1.0;
+        Ok(match (ends, self.ahead > 0) {
+            (true, true) => Some(Made::Further(0)),
+            (true, false) => Some(Made::Reached(time, true)),
+            (false, false) if self.made() >= MOST_BLOCKS => Some(Made::Reached(time, false)),
+            (false, _) => None,
+        })
+    }
+
+    /// Begins the block that is due, unless the device does it by itself.
+    fn begin_block(&mut self, device: &mut dyn BlockSteps, due: &DueBlock, now: f64) -> Result<()> {
+        let begins_chain = self.chains && self.made() >= FIRST_BLOCKS && self.made() < MOST_BLOCKS;
+        if self.ahead > 0 {
+            self.ahead -= 1;
+            if begins_chain && self.ahead <= LEAST_AHEAD {
+                self.ahead += device.chain()?;
+            }
+            return Ok(());
+        }
+        if begins_chain && due.fits_chain {
+            self.ahead = device.chain()? - 1;
+            return Ok(());
+        }
+        device.advance(due, now)
+    }
+
+    fn made(&self) -> u64 {
+        self.followed.counts.block_steps - self.first.block_steps
+    }
+
+    /// Follows what came of a block.
+    fn follow(&mut self, outcome: &BlockOutcome, now: f64, sinks: usize) {
+        let limited = u64::from(outcome.limited.wrapping_sub(self.followed.limited));
+        self.followed.limited = outcome.limited;
+        self.followed.counts.limited_steps += limited;
+        let Some((distance, [one, other])) = outcome.nearest else { return };
+        let time = now * self.plan.interval;
+        let nearest = Approach { distance, time, bodies: [one.min(other), one.max(other)] };
+        self.followed.approach = nearer(self.followed.approach, Some(nearest));
+        if sinks > WATCHED {
+            return;
+        }
+        let (first, second) = outcome.pair.split_at(outcome.pair.len() / 2);
+        let mut pair = [(one, first), (other, second)];
+        pair.sort_by_key(|(number, _)| *number);
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: self.plan, now };
+        let pair = pair.map(|(number, row)| (number, block.predicted(&unpacked(row))));
+        let jump = self.followed.passages.follow(self.plan, &pair, time, limited);
+        self.followed.counts.energy_jumps += u64::from(jump.is_some());
+        self.followed.energy_jump = jump.or(self.followed.energy_jump);
+    }
+
+    /// Looks for encounters of the bodies of a block.
+    fn look(&mut self, device: &mut dyn BlockSteps, now: f64) -> Result<()> {
+        device.bodies(&mut self.rows)?;
+        let AdvancedBlock { members, sinks, nearest } = device.last_block()?;
+        let members = memory::collected(members.iter().map(|member| *member as usize), WHAT)?;
+        let numbers = body_numbers(self.scheme.given());
+        let of_sink = sinks.len() / members.len().max(1);
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: self.plan, now };
+        // A member was looked for where it was predicted.
+        let position = |number: usize| match members.binary_search(&number) {
+            Ok(place) => std::array::from_fn(|k| sinks[of_sink * place + kyoho_core::sinks::HEAD + k]),
+            Err(_) => block.predicted(&unpacked(&self.rows[number * numbers..][..numbers])).position,
+        };
+        self.encounters.as_mut().map_or(Ok(()), |encounters| encounters.look(&members, &nearest, position))
+    }
+}

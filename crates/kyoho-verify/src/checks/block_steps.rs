@@ -1,0 +1,166 @@
+//! Block steps that a device makes are the host's, to the bit.
+
+use crate::models::plummer;
+use crate::{Check, Findings, Needs, Target};
+use kyoho_core::{Order, Result};
+use kyoho_engine::{Setup, Stepper, System};
+use kyoho_integrators::body::Body;
+use kyoho_integrators::encounters::Encounters;
+use kyoho_integrators::plan::{Plan, StepCriterion, usual_eta};
+use kyoho_integrators::{Counts, Integrator, of};
+
+/// A run of several intervals, each of which may end early.
+struct Case {
+    name: &'static str,
+    bodies: Vec<Body>,
+    plan: Plan,
+    /// The distance of approaches, and a radius that some bodies have.
+    encounters: Option<(f64, f64)>,
+    /// The numbers of block steps after which the caller ends an interval; 0 for never.
+    stops: [u64; 3],
+}
+
+/// All that can be told of a run after each of its intervals.
+#[derive(Debug, PartialEq)]
+struct Told {
+    bodies: Vec<u64>,
+    reached: u64,
+    counts: Counts,
+    approach: String,
+    encounters: String,
+    energy_jump: String,
+    asked: Vec<(u64, u64)>,
+}
+
+fn plan(target: &Target, interval: f64) -> Plan {
+    let Setup { order, precision, .. } = target.setup;
+    let criterion = StepCriterion::Usual;
+    let eta = usual_eta(order, criterion.averages(order, precision));
+    Plan {
+        order,
+        precision,
+        gravity: 1.0,
+        softening: 1.0 / 64.0,
+        criterion,
+        eta,
+        eta4: 0.01,
+        step: 0.0,
+        longest: interval,
+        shortest: 1e-9,
+        interval,
+        tree: None,
+    }
+}
+
+fn cluster(count: usize) -> Vec<Body> {
+    let body = |source: &kyoho_core::Source| Body::new(source.mass, source.coefficients[0], source.coefficients[1]);
+    plummer(count).iter().map(body).collect()
+}
+
+/// Two bodies on an ellipse round each other with a period of 2 pi, the nearer the end of the
+/// interval.
+fn pair(eccentricity: f64) -> Vec<Body> {
+    let (distance, speed) = (1.0 + eccentricity, ((1.0 - eccentricity) / (1.0 + eccentricity)).sqrt());
+    let body = |side: f64| Body::new(0.5, [0.5 * side * distance, 0.0, 0.0], [0.0, 0.5 * side * speed, 0.0]);
+    vec![body(1.0), body(-1.0)]
+}
+
+fn cases(target: &Target) -> Vec<Case> {
+    let usual = plan(target, 1.0 / 16.0);
+    let of = |name, bodies, plan| Case { name, bodies, plan, encounters: None, stops: [0; 3] };
+    let cluster_of = |name, plan: Plan| of(name, cluster(200), plan);
+    let with = |criterion| Plan { criterion, ..usual.clone() };
+    let mut cases = vec![
+        cluster_of("a cluster", usual.clone()),
+        Case { stops: [1, 7, 0], ..cluster_of("a caller who ends intervals", usual.clone()) },
+        Case { encounters: Some((0.04, 0.0)), ..cluster_of("approaches", usual.clone()) },
+        Case { encounters: Some((0.0, 0.03)), ..cluster_of("collisions", usual.clone()) },
+        cluster_of("steps that are limited", Plan { shortest: 1.0 / 512.0, ..usual.clone() }),
+        cluster_of("one step for all", Plan { longest: 1.0 / 512.0, shortest: 1.0 / 512.0, ..usual.clone() }),
+        cluster_of("another constant of gravity", Plan { gravity: 0.43, interval: 0.07, ..usual.clone() }),
+        of("a pair that passes closely", pair(0.99), Plan { softening: 0.0, ..plan(target, 3.5) }),
+        of("a pair in short steps", pair(0.9), Plan { softening: 0.0, shortest: 1e-3, ..plan(target, 3.5) }),
+        of("one body", cluster(1), usual.clone()),
+    ];
+    if target.setup.order > Order::Fourth {
+        cases.push(cluster_of("the criterion of the order", with(StepCriterion::Order)));
+        cases.push(cluster_of("the average of criteria", with(StepCriterion::Average)));
+    }
+    cases
+}
+
+/// Makes a run, and returns what is told after each interval, and how many block steps a device made.
+fn run(target: &Target, case: &Case, stepper: Stepper) -> Result<(Vec<Told>, u64)> {
+    let setup = Setup { block_steps: Some(stepper), ..target.setup.clone() };
+    let mut integrator = of(System::new(&setup)?, &case.plan, case.bodies.clone())?;
+    if let Some((approach, radius)) = case.encounters {
+        let radii = (0..case.bodies.len()).map(|body| if body % 3 > 0 { radius } else { 0.0 });
+        integrator.watch(Encounters::new(approach, radii.collect())?);
+    }
+    let told = case.stops.into_iter().map(|stop| interval(&mut *integrator, stop)).collect::<Result<_>>()?;
+    Ok((told, integrator.block_steps_of_device()))
+}
+
+fn interval(integrator: &mut dyn Integrator, stop: u64) -> Result<Told> {
+    let (mut asked, mut steps) = (Vec::new(), 0);
+    let approach = integrator.advance(&mut |done, all| {
+        asked.push((done.to_bits(), all));
+        steps += 1;
+        steps != stop
+    })?;
+    let numbers = |body: &Body| {
+        let Body { step, mass, position, velocity, derivatives } = *body;
+        let vectors = [position, velocity].into_iter().chain(derivatives).flatten();
+        [step, mass].into_iter().chain(vectors).map(f64::to_bits).collect::<Vec<_>>()
+    };
+    Ok(Told {
+        bodies: integrator.bodies().iter().flat_map(numbers).collect(),
+        reached: integrator.reached().to_bits(),
+        counts: integrator.counts(),
+        approach: format!("{approach:?}"),
+        encounters: format!("{:?}", integrator.encounters()),
+        energy_jump: format!("{:?}", integrator.energy_jump()),
+        asked,
+    })
+}
+
+fn compare(case: &Case, [by_host, by_device]: [&[Told]; 2], findings: &mut Findings) {
+    for (number, (host, device)) in by_host.iter().zip(by_device).enumerate() {
+        let differ = host.bodies.iter().zip(&device.bodies).filter(|(one, other)| one != other).count();
+        findings.expect(host == device, || {
+            let of = |told: &Told| {
+                let Told { counts, approach, encounters, energy_jump, .. } = told;
+                format!("{counts:?} {approach} {encounters} {energy_jump}")
+            };
+            let name = case.name;
+            format!("{name}, interval {number}: {differ} numbers differ; host {}, device {}", of(host), of(device))
+        });
+    }
+}
+
+pub const SAME_BITS: Check = Check {
+    name: "block steps of a device",
+    promise: "a device makes the block steps that the host makes with its forces, to the bit",
+    needs: Needs::BlockSteps,
+    run: |target, findings| {
+        for case in cases(target) {
+            let (by_host, of_host) = run(target, &case, Stepper::Host)?;
+            let (by_device, of_device) = run(target, &case, Stepper::Device)?;
+            // What the host makes after encounters and where a caller ends an interval is not a device's.
+            let enough = of_host == 0 && of_device > 0;
+            findings.expect(enough, || format!("{}: {of_device} block steps are the device's", case.name));
+            compare(&case, [&by_host, &by_device], findings);
+            let has = |what: &str, of: &dyn Fn(&Told) -> bool| (case.name.contains(what), by_host.iter().any(of));
+            let met = |told: &Told| told.encounters != "[]";
+            for (named, seen) in [
+                has("approaches", &met),
+                has("collisions", &met),
+                has("limited", &|told| told.counts.limited_steps > 0),
+                has("closely", &|told| told.counts.block_steps > 0 && told.approach != "None"),
+            ] {
+                findings.expect(!named || seen, || format!("{} has none", case.name));
+            }
+        }
+        Ok(())
+    },
+};

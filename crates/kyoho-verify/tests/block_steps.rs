@@ -1,0 +1,187 @@
+//! Block steps of a device that fails: the host goes on, and nothing is lost.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kyoho_core::{Assignment, Block, Error, Order, PartialSums, Partition, Precision, Result, Scope, Sources, Updates};
+use kyoho_engine::{Setup, Stepper, System};
+use kyoho_hal::{Backend, DeviceDescription};
+use kyoho_integrators::body::Body;
+use kyoho_integrators::plan::{Plan, StepCriterion};
+use kyoho_integrators::{Counts, of};
+use kyoho_methods::block_steps::{AdvancedBlock, BlockOutcome, BlockSteps, DueBlock, StepRules};
+use kyoho_methods::{Device, DeviceOptions, Machine};
+use kyoho_verify::models::plummer;
+
+/// A machine whose device fails at a call about block steps.
+#[derive(Clone, Default)]
+struct Failing {
+    /// The calls so far.
+    calls: Arc<AtomicUsize>,
+    /// The one that fails.
+    fails: usize,
+}
+
+struct FailingDevice {
+    machine: Failing,
+    device: Box<dyn Device>,
+}
+
+impl Machine for Failing {
+    fn devices(&self, _: Backend) -> Result<usize> {
+        Ok(1)
+    }
+
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+        let device = kyoho_devices::open(backend, number, options)?;
+        Ok(Box::new(FailingDevice { machine: self.clone(), device }))
+    }
+}
+
+impl Device for FailingDevice {
+    fn describe(&self) -> DeviceDescription {
+        self.device.describe()
+    }
+
+    fn takes_records(&self) -> bool {
+        self.device.takes_records()
+    }
+
+    fn start(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
+        self.device.start(updates, block, assignment)
+    }
+
+    fn sum_part(&mut self, block: &Block, part: Range<usize>) -> Result<()> {
+        self.device.sum_part(block, part)
+    }
+
+    fn block_steps(&mut self) -> Option<&mut dyn BlockSteps> {
+        Some(self)
+    }
+
+    fn wait_more(&mut self, partial_sums: &mut PartialSums, done: usize) -> Result<usize> {
+        self.device.wait_more(partial_sums, done)
+    }
+
+    fn drain(&mut self) {
+        self.device.drain();
+    }
+
+    fn neighbours(
+        &mut self,
+        sources: &Sources,
+        block: &Block,
+        sinks: Range<usize>,
+        found: &mut [Vec<i32>],
+    ) -> Result<()> {
+        self.device.neighbours(sources, block, sinks, found)
+    }
+
+    fn estimate(&self, ni: usize, nj: usize, partition: Partition, devices: usize) -> Option<f64> {
+        self.device.estimate(ni, nj, partition, devices)
+    }
+
+    fn bytes(&self) -> usize {
+        self.device.bytes()
+    }
+}
+
+impl FailingDevice {
+    /// Returns the block steps of the device, or fails where this call is to.
+    fn steps(&mut self) -> Result<&mut dyn BlockSteps> {
+        if self.machine.calls.fetch_add(1, Ordering::Relaxed) == self.machine.fails {
+            // Whatever was begun goes on until it is waited for.
+            self.device.drain();
+            return Err(Error::Internal { what: "it was to fail".into() });
+        }
+        Ok(self.device.block_steps().expect("the device makes block steps"))
+    }
+}
+
+impl BlockSteps for FailingDevice {
+    fn begin(&mut self, sources: &Sources, rules: &StepRules, bodies: &[f64], radii: &[f64]) -> Result<()> {
+        self.steps()?.begin(sources, rules, bodies, radii)
+    }
+
+    fn due(&mut self) -> Result<DueBlock> {
+        self.steps()?.due()
+    }
+
+    fn advance(&mut self, due: &DueBlock, now: f64) -> Result<()> {
+        self.steps()?.advance(due, now)
+    }
+
+    fn chain(&mut self) -> Result<usize> {
+        self.steps()?.chain()
+    }
+
+    fn outcome(&mut self) -> Result<BlockOutcome<'_>> {
+        self.steps()?.outcome()
+    }
+
+    fn last_block(&mut self) -> Result<AdvancedBlock> {
+        self.steps()?.last_block()
+    }
+
+    fn bodies(&mut self, to: &mut [f64]) -> Result<()> {
+        self.steps()?.bodies(to)
+    }
+
+    fn end(&mut self) {
+        if let Some(steps) = self.device.block_steps() {
+            steps.end();
+        }
+    }
+}
+
+/// Returns the bodies after two intervals, the counts, and the calls about block steps.
+fn run(stepper: Stepper, fails: usize) -> (Vec<Body>, Counts, usize) {
+    let setup = Setup {
+        backend: Backend::OpenCl,
+        crossover: Some(0),
+        block_steps: Some(stepper),
+        ..Setup::on_cpu(Order::Fourth, Precision::Double)
+    };
+    assert_eq!(setup.scope, Scope::Full);
+    let machine = Failing { fails, ..Failing::default() };
+    let calls = machine.calls.clone();
+    let plan = Plan {
+        order: setup.order,
+        precision: setup.precision,
+        gravity: 1.0,
+        softening: 1.0 / 64.0,
+        criterion: StepCriterion::Usual,
+        eta: 0.02,
+        eta4: 0.01,
+        step: 0.0,
+        longest: 1.0,
+        shortest: 1e-9,
+        interval: 1.0 / 32.0,
+        tree: None,
+    };
+    let body = |source: kyoho_core::Source| Body::new(source.mass, source.coefficients[0], source.coefficients[1]);
+    let bodies = plummer(120).into_iter().map(body).collect();
+    let mut integrator = of(System::on(Box::new(machine), &setup).unwrap(), &plan, bodies).unwrap();
+    for _ in 0..2 {
+        integrator.advance(&mut |_, _| true).unwrap();
+    }
+    (integrator.bodies().to_vec(), integrator.counts(), calls.load(Ordering::Relaxed))
+}
+
+#[test]
+fn the_host_goes_on_where_a_device_fails_at_its_block_steps() {
+    if Backend::OpenCl.devices().is_err() {
+        eprintln!("skipped, as there is no OpenCL device");
+        return;
+    }
+    let (bodies, counts, _) = run(Stepper::Host, usize::MAX);
+    let (.., calls) = run(Stepper::Device, usize::MAX);
+    assert!(calls > 20, "{calls} calls");
+    for fails in [0, 1, 2, 3, 4, 5, 17, calls / 2 - 1, calls / 2, calls / 2 + 1, calls - 2, calls - 1, calls] {
+        let (found, found_counts, _) = run(Stepper::Device, fails);
+        assert!(found == bodies, "other bodies where call {fails} of {calls} fails");
+        assert_eq!(found_counts.block_steps, counts.block_steps, "where call {fails} fails");
+        assert_eq!(found_counts.steps, counts.steps, "where call {fails} fails");
+    }
+}
