@@ -159,6 +159,7 @@ fn smaller(mut words: Vec<String>) -> Vec<String> {
     let has = |words: &[String], option: &str| words.iter().any(|word| word == option);
     let subcommand = words[1].clone();
     let of_subcommand: &[(&str, &str)] = match &*subcommand {
+        "verify" if has(&words, "--everything") => &[("--level", "portable"), ("--order", "4"), ("--backend", "cpu")],
         "verify" => &[("--bodies", "16"), ("--order", "4"), ("--backend", "cpu")],
         "bench" => &[("--seconds", "0.0005"), ("--threads", "1")],
         "run" if has(&words, "--plummer") => &[("--plummer", "16")],
@@ -169,6 +170,10 @@ fn smaller(mut words: Vec<String>) -> Vec<String> {
     };
     of_subcommand.iter().for_each(|(option, value)| set(&mut words, option, value));
     match &*subcommand {
+        "verify" if has(&words, "--everything") => {
+            set(&mut words, "--precision", "double");
+            set(&mut words, "--check", "self");
+        }
         "verify" if !has(&words, "--table-only") => words.push("--table-only".into()),
         "bench" if has(&words, "--lists") => set(&mut words, "--groups", "1"),
         "bench" if has(&words, "--batch") => {

@@ -30,3 +30,34 @@ fn the_command_says_what_it_cannot_verify() {
         assert!(!output.status.success() && message.contains(told), "{arguments:?}: {message}");
     }
 }
+
+#[test]
+fn everything_is_one_page_that_says_what_was_run_and_what_not() {
+    let choice = "--everything --backend cpu --order 4 --precision double --level portable --check self";
+    let output = verify(&choice.split(' ').collect::<Vec<_>>());
+    let page = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && output.stderr.is_empty(), "{page}{}", String::from_utf8_lossy(&output.stderr));
+    let line = |begin: &str| {
+        let found = page.lines().find(|line| line.trim_start().starts_with(begin));
+        found.unwrap_or_else(|| panic!("there is no line '{begin}' in\n{page}"))
+    };
+    let checks = line("4  double     full").split_whitespace().last().expect("a cell");
+    assert!(checks.parse::<usize>().expect("a count") > 0, "{page}");
+    assert!(line("gpu_small cpu 4 3").ends_with("passed 1"), "{page}");
+    for program in ["gpu_small cuda", "gpu_small opencl", "gpu_arrays", "gpu_failure", "racecheck gpu_small"] {
+        assert!(line(program).contains("not run: it is for backend"), "{page}");
+    }
+    assert!(line("0 of").contains("checks and 0 of 1 programs failed; 9 programs were not run."), "{page}");
+}
+
+#[test]
+fn a_program_that_cannot_be_run_as_it_should_is_told_and_one_that_fails_is_an_error() {
+    let choice = "--everything --backend cpu --order 4 --precision double --level portable --check self --library";
+    let mut words: Vec<&str> = choice.split(' ').collect();
+    words.push("/nowhere/libkyoho.so");
+    let output = verify(&words);
+    let page = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{page}");
+    assert!(page.contains("FAILED gpu_small cpu 4 3:") && page.contains("/nowhere/libkyoho.so"), "{page}");
+    assert!(page.trim_end().ends_with("1 of 1 programs failed; 9 programs were not run."), "{page}");
+}

@@ -448,9 +448,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The variable of a process that makes calls: whether each interface has a thread of its own.
 const INSIDE: &str = "KYOHO_TEST_INSIDE";
 
-/// Returns what the system tells of the threads of a process.
+/// Returns what the system tells of the threads of a process, and their stacks if there is a debugger.
 fn states_of_threads(process: u32) -> String {
     let mut states = String::new();
+    let process_number = process.to_string();
+    let stacks = ["-batch", "-ex", "thread apply all backtrace", "-p", &process_number];
+    if let Ok(output) = Command::new("gdb").args(stacks).stderr(Stdio::null()).output() {
+        states.push_str(&String::from_utf8_lossy(&output.stdout));
+    }
     for thread in std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
         for file in ["comm", "stat", "wchan", "syscall", "stack"] {
             let text = std::fs::read_to_string(thread.path().join(file)).unwrap_or_else(|error| error.to_string());

@@ -1,6 +1,11 @@
 //! `kyoho verify`: checks on this machine that the library does what it promises, and measures its
 //! errors.
 
+mod everything;
+mod programs;
+
+use std::path::PathBuf;
+
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
@@ -48,6 +53,14 @@ pub struct Arguments {
     /// Only checks that have this in their names, such as trees
     #[arg(long, value_name = "WORDS", conflicts_with = "table_only")]
     check: Option<String>,
+    /// Also build and run the C programs for GPUs, and compute-sanitizer on them where it is there,
+    /// and print one page of what passed, what failed and what was not run
+    #[arg(long, conflicts_with_all = ["bodies", "table_only", "json"])]
+    everything: bool,
+    /// The shared library that the C programs load; by default the one that was installed or built
+    /// with this command
+    #[arg(long, value_name = "FILE", requires = "everything")]
+    library: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -79,6 +92,9 @@ impl Row {
 /// Runs the suite, and returns whether every promise holds.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     check_name(arguments.check.as_deref())?;
+    if arguments.everything {
+        return everything::run(arguments, &selection(arguments)?);
+    }
     let rows = rows(&selection(arguments)?)?;
     let targets: usize = rows.iter().map(Vec::len).sum();
     let progress = ProgressBar::new(if arguments.table_only { rows.len() } else { targets } as u64);
