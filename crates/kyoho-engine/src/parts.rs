@@ -133,11 +133,16 @@ impl System {
             }
             Ok(())
         };
+        if self.block.lists.is_some() {
+            // Those of the last block take their place. Once the block is under way, a driver would
+            // wait for it before it gives page-locked memory back.
+            self.candidate_lists = InteractionLists::default();
+        }
         let outcome = self.begin_in_parts(&mut block, Some(&mut copy));
         // The memory of sinks and lists is kept for the next ones.
         self.candidates = block.sinks;
         if let Some(lists) = block.lists {
-            self.keep_lists_memory(lists);
+            self.candidate_lists = lists;
         }
         outcome?;
         self.lists_wanted = scan.radius && interaction.has_lists();

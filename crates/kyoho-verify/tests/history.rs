@@ -592,6 +592,20 @@ proptest! {
     }
 }
 
+/// To give page-locked memory back a driver waits for its device.
+#[test]
+fn memory_of_lists_that_are_not_used_any_more_goes_before_a_block_in_parts_begins() {
+    let wanted = Selection { backend: Some(Backend::Cpu), order: Some(Order::Second), ..Selection::default() };
+    let wanted = Selection { precision: Some(Precision::Single), level: Some(Level::best()), ..wanted };
+    let setup = Setup { backend: Backend::Cuda, ..targets(&wanted).remove(0).setup };
+    let groups = |sinks| Begun::Groups { form: Form::Ranges, sizes: vec![(sinks, 0)], skip_own_index: false, seed: 0 };
+    let large = Begun::Block { nj: 0, skip_own_index: false, ni: 8192, seed: 0 };
+    let call = |begun| Call::Forces { begun, changes: Vec::new(), end: End::Wait };
+    let fakes = Fakes::new(1).with_devices(DEVICES);
+    let found = play(&|| fakes.machine(), &Target { setup }, &[groups(0), groups(1), large].map(call));
+    assert!(found.is_empty(), "{found:#?}");
+}
+
 #[test]
 fn sources_written_while_a_block_is_under_way_have_a_part_in_the_units_of_the_next_lists() {
     for (order, precision) in [(Order::Fourth, Precision::Mixed), (Order::Second, Precision::Single)] {
