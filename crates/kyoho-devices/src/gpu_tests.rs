@@ -18,8 +18,18 @@ use kyoho_methods::Device;
 
 use super::fake::{FakeDevice, Letters, kernel, open, output, script, sinks, source};
 
-/// Both kinds of GPUs: kernels of the first reach memory of the host.
-const MAPS_HOST: [bool; 2] = [true, false];
+/// A kind of GPU: whether its kernels reach memory of the host, and whether its work is late.
+type Kind = (bool, bool);
+
+/// The kinds of GPUs. A GPU whose work is late is the last, as its script stays so.
+const KINDS: [Kind; 3] = [(true, false), (false, false), (false, true)];
+
+/// Lets the work of devices of a script be late, if it is to be, in the same order each time.
+fn be_late(script: &Shared, (_, is_late): Kind) {
+    if is_late {
+        script.get().schedule.be_late(7);
+    }
+}
 
 fn sources(interaction: &Interaction, count: usize) -> Sources {
     let mut sources = Sources::new(interaction.n_coefficients);
@@ -120,15 +130,16 @@ fn wait(device: &mut FakeDevice, interaction: &Arc<Interaction>, block: &Block, 
 #[test]
 fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_with_every_assignment() {
     for interaction in with_kernels() {
-        for maps_host in MAPS_HOST {
+        for kind in KINDS {
             let (script, sources) = (script(interaction), sources(interaction, 3000));
+            be_late(&script, kind);
             for partition in [
                 Partition::WHOLE,
                 Partition { ranges: 3, sets: 1 },
                 Partition { ranges: 1, sets: 2 },
                 Partition { ranges: 2, sets: 8 },
             ] {
-                let mut device = open(&script, maps_host, interaction).unwrap();
+                let mut device = open(&script, kind.0, interaction).unwrap();
                 for place in 0..partition.devices() + 1 {
                     for ni in [1, 7, 300, 1000, 5000, 20_000, 3, 0] {
                         let block = block(interaction, ni, 3000);
@@ -147,8 +158,9 @@ fn each_sink_gets_its_own_sums_in_blocks_of_every_size_and_with_every_assignment
 fn sinks_that_come_in_parts_get_their_own_sums_and_a_block_may_be_given_up_between_parts() {
     let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
     let (script, sources, lines) = (script(&interaction), sources(&interaction, 3000), record_lines(&interaction, 200));
-    for maps_host in MAPS_HOST {
-        let mut device = open(&script, maps_host, &interaction).unwrap();
+    for kind in KINDS {
+        be_late(&script, kind);
+        let mut device = open(&script, kind.0, &interaction).unwrap();
         for partition in [Partition::WHOLE, Partition { ranges: 3, sets: 1 }, Partition { ranges: 2, sets: 8 }] {
             for (place, ni) in (0..partition.devices()).zip([9000, 20_000, 2500, 8192, 1].into_iter().cycle()) {
                 let block = Block { in_parts: true, ..block(&interaction, ni, 3000) };
@@ -267,8 +279,10 @@ fn a_kernel_that_ended_before_a_block_came_is_launched_again() {
 #[test]
 fn a_block_without_sources_has_sums_of_zero() {
     let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
-    for maps_host in MAPS_HOST {
-        let mut device = open(&script(&interaction), maps_host, &interaction).unwrap();
+    for kind in KINDS {
+        let script = script(&interaction);
+        be_late(&script, kind);
+        let mut device = open(&script, kind.0, &interaction).unwrap();
         let (block, sources) = (block(&interaction, 9, 100), Sources::new(interaction.n_coefficients));
         start(&mut device, &sources, Records::NONE, &block, &whole(&block)).unwrap();
         let mut partial_sums = partial_sums(&interaction, &block, 1);
@@ -325,10 +339,11 @@ fn a_device_that_ends_a_block_without_saying_so_is_an_error_and_can_go_on() {
 #[test]
 fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_begins() {
     let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
-    for maps_host in MAPS_HOST {
+    for kind in KINDS {
         let script = script(&interaction);
+        be_late(&script, kind);
         let mut sources = sources(&interaction, 3000);
-        let mut device = open(&script, maps_host, &interaction).unwrap();
+        let mut device = open(&script, kind.0, &interaction).unwrap();
         let (large, small) = (block(&interaction, 20_000, 3000), block(&interaction, 40, 3000));
         start(&mut device, &sources, Records::NONE, &large, &whole(&large)).unwrap();
         sources.forget_written();
@@ -345,12 +360,13 @@ fn a_block_that_was_not_waited_for_to_its_end_is_waited_for_when_the_next_one_be
 /// registered, and computes while its sources and blocks grow. Returns the device, if there is one,
 /// and the first error, if any.
 fn ask_for_everything(
-    (script, maps_host): (&Shared, bool),
+    (script, kind): (&Shared, Kind),
     interaction: &Arc<Interaction>,
     partition: Partition,
     lines: &[RecordLine],
 ) -> (Option<FakeDevice>, Result<()>) {
-    let mut device = match open(script, maps_host, interaction) {
+    be_late(script, kind);
+    let mut device = match open(script, kind.0, interaction) {
         Ok(device) => device,
         Err(error) => return (None, Err(error)),
     };
@@ -384,24 +400,24 @@ fn ask_for_everything(
 fn whatever_call_fails_is_an_error_and_nothing_is_lost() {
     let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
     let lines = record_lines(&interaction, 600);
-    for maps_host in MAPS_HOST {
-        fail_each_call_in_turn(maps_host, &interaction, Partition::WHOLE, &lines, false);
-        fail_each_call_in_turn(maps_host, &interaction, Partition { ranges: 1, sets: 2 }, &lines, true);
+    for kind in KINDS {
+        fail_each_call_in_turn(kind, &interaction, Partition::WHOLE, &lines, false);
+        fail_each_call_in_turn(kind, &interaction, Partition { ranges: 1, sets: 2 }, &lines, true);
     }
 }
 
 /// Fails each call, alone or with all that come after it.
 fn fail_each_call_in_turn(
-    maps_host: bool,
+    kind: Kind,
     interaction: &Arc<Interaction>,
     partition: Partition,
     lines: &[RecordLine],
     for_ever: bool,
 ) {
     let script = script(interaction);
-    let on = (&script, maps_host);
+    let on = (&script, kind);
     // The first one may be measured.
-    drop(open(&script, maps_host, interaction).unwrap());
+    drop(open(&script, kind.0, interaction).unwrap());
     script.get().calls.clear();
     let (device, outcome) = ask_for_everything(on, interaction, partition, lines);
     let calls = script.get().calls.clone();

@@ -33,7 +33,7 @@ impl Machine for FakeMachine {
     fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         match backend {
             Backend::Cuda => {
-                let is_late = self.0.get().is_late;
+                let is_late = self.0.get().schedule.is_late();
                 Ok(Box::new(open(&self.0, !is_late, &options.interaction)?))
             }
             other => kyoho_devices::open(other, number, options),
@@ -41,7 +41,7 @@ impl Machine for FakeMachine {
     }
 
     fn threads(&self, devices: usize) -> usize {
-        if self.0.get().is_late { 1 } else { devices }
+        if self.0.get().schedule.is_late() { 1 } else { devices }
     }
 }
 
@@ -261,7 +261,7 @@ fn start_batch(system: &mut System) -> Result<()> {
 #[test]
 fn wherever_a_call_fails_no_memory_goes_that_another_device_reads() {
     let script = script(&interaction(Order::Fourth, Precision::Double).unwrap());
-    script.get().is_late = true;
+    script.get().schedule.be_late(3);
     let partition = Some(Partition { ranges: 2, sets: 1 });
     // In each round another call fails while the block is begun, and in the first one none. Where
     // the first device cannot page-lock memory, the second one has done it.
@@ -278,7 +278,7 @@ fn wherever_a_call_fails_no_memory_goes_that_another_device_reads() {
         let calls = script.get().calls.len();
         script.get().failing = None;
         drop(system);
-        assert_eq!(script.get().faults, [""; 0], "call {failing:?} failed");
+        assert_eq!(script.get().schedule.take_faults(), [""; 0], "call {failing:?} failed");
         assert!(script.get().is_clean(), "call {failing:?} failed");
         if failing.is_some_and(|place| place >= calls) {
             break;
@@ -290,7 +290,7 @@ fn wherever_a_call_fails_no_memory_goes_that_another_device_reads() {
 #[test]
 fn copies_of_which_nothing_was_made_end_before_their_memory_is_used_again() {
     let script = script(&interaction(Order::Second, Precision::Single).unwrap());
-    script.get().is_late = true;
+    script.get().schedule.be_late(3);
     let source = |shift: f64| {
         move |number: usize| Source::from_derivatives(number as i32, 1.0, 0.0, [[number as f64, shift, 1.0]])
     };
@@ -305,7 +305,7 @@ fn copies_of_which_nothing_was_made_end_before_their_memory_is_used_again() {
         };
         for skips_own_index in [true, false] {
             assert!(!system.start_staged(9000, skips_own_index, count, &FromFn(sink)).unwrap());
-            assert_eq!(script.get().faults, [""; 0], "{count} sinks");
+            assert_eq!(script.get().schedule.take_faults(), [""; 0], "{count} sinks");
         }
     }
     // Sources of which a copy cannot be begun.
@@ -316,10 +316,10 @@ fn copies_of_which_nothing_was_made_end_before_their_memory_is_used_again() {
         script.get().failing = None;
         for count in [9000, 20000 + 4000 * place] {
             let _ = system.set_sources(count, source(0.5 + place as f64));
-            assert_eq!(script.get().faults, [""; 0], "call {place} failed");
+            assert_eq!(script.get().schedule.take_faults(), [""; 0], "call {place} failed");
         }
     }
     drop(system);
-    assert_eq!(script.get().faults, [""; 0]);
+    assert_eq!(script.get().schedule.take_faults(), [""; 0]);
     assert!(script.get().is_clean());
 }

@@ -1,15 +1,14 @@
-//! A GPU for tests. Its memory is the host's, it does its work at once or when it is waited for, a
+//! A GPU for tests. Its memory is the host's, it does its work at once or late ([`Schedule`]), a
 //! test defines what its kernels do, and its calls fail when the test says so.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sha2::{Digest, Sha256};
-
 use kyoho_core::{Error, Result};
 
 use super::gpu::{Argument, Code, DeviceMemory, Event, Gpu, HostMemory, Launch, Mapped, Place, Properties};
+use super::late::{Schedule, Spot, Use};
 use super::{Backend, DeviceDescription, DeviceKind};
 
 /// The work of a kernel in a test. It gets the kernel's name and its arguments as bytes; for memory
@@ -29,19 +28,10 @@ pub struct Script {
     pub is_busy: bool,
     /// The work of every kernel.
     pub kernel: Option<KernelOfTest>,
-    /// Whether the work of a device is done when it is waited for, and not before.
-    pub is_late: bool,
-    /// The work that is to be done, in the order in which it was begun.
-    pending: Vec<Pending>,
-    /// What was done to memory that such work uses: it was changed, unregistered, or freed while
-    /// another device uses it.
-    pub faults: Vec<String>,
-    /// The number of devices that were made.
-    devices: usize,
+    /// The queues, whose work may be late.
+    pub schedule: Schedule,
     /// Memory that was given out and not given back: its address and its size in bytes.
     live: BTreeMap<u64, usize>,
-    /// The addresses of page-locked memory. Who locks it first is who unlocks it.
-    locked: Vec<u64>,
     /// The number of other objects that were given out and not given back.
     others: usize,
     /// The number of callers that have entered.
@@ -57,53 +47,7 @@ impl Script {
 
     /// Whether everything was given back and no caller is inside.
     pub fn is_clean(&self) -> bool {
-        let is_idle = self.pending.is_empty() && self.faults.is_empty();
-        is_idle && self.live.is_empty() && self.others == 0 && self.callers == 0
-    }
-
-    /// Begins some work of a device, which uses some bytes from each of these addresses on. A copy from
-    /// the host must find its bytes as they are now.
-    fn work(&mut self, device: usize, job: Job, uses: Vec<(u64, usize)>) {
-        let is_late = self.is_late;
-        let seen = match job {
-            Job::Copy { is_of_host: true, .. } if is_late => digest(uses[0]),
-            _ => Vec::new(),
-        };
-        self.pending.push(Pending { device, job, uses, seen });
-        if !is_late {
-            self.end(device);
-        }
-    }
-
-    /// Does what a device has to do.
-    fn end(&mut self, device: usize) {
-        for Pending { job, uses, seen, .. } in
-            self.pending.extract_if(.., |job| job.device == device).collect::<Vec<_>>()
-        {
-            if !seen.is_empty() && seen != digest(uses[0]) {
-                self.faults.push(format!("{} bytes were changed before they were copied", uses[0].1));
-            }
-            match job {
-                // SAFETY: whoever began the copy promised that the memory is there.
-                Job::Copy { from, to, bytes, .. } => unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) },
-                // SAFETY: the memory has this length.
-                Job::Zero { to, bytes } => unsafe { std::ptr::write_bytes(to as *mut u8, 0, bytes) },
-                Job::Kernel { name, arguments } => {
-                    if let Some(kernel) = &self.kernel {
-                        kernel(self, &name, &arguments);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Notes that memory goes, and forgets the work that uses it.
-    fn gone(&mut self, what: &str, first: u64, bytes: usize) {
-        let overlaps =
-            |(address, length): &(u64, usize)| *address < first + bytes as u64 && first < address + *length as u64;
-        for job in self.pending.extract_if(.., |job| job.uses.iter().any(overlaps)) {
-            self.faults.push(format!("{what} that work of device {} uses", job.device));
-        }
+        self.schedule.is_clean() && self.live.is_empty() && self.others == 0 && self.callers == 0
     }
 
     fn begin(&mut self, call: &'static str, bytes: Option<(usize, &'static str)>) -> Result<()> {
@@ -116,29 +60,6 @@ impl Script {
             _ => Ok(()),
         }
     }
-}
-
-/// Something that a device does.
-enum Job {
-    Copy { from: u64, to: u64, bytes: usize, is_of_host: bool },
-    Zero { to: u64, bytes: usize },
-    Kernel { name: String, arguments: Vec<Vec<u8>> },
-}
-
-/// Work that was begun: the bytes that it uses, by their addresses and numbers, and a digest of the
-/// first ones.
-struct Pending {
-    device: usize,
-    job: Job,
-    uses: Vec<(u64, usize)>,
-    seen: Vec<u8>,
-}
-
-/// Returns a digest of bytes that are there.
-fn digest((address, bytes): (u64, usize)) -> Vec<u8> {
-    // SAFETY: whoever began work on them promised that they are there; if they went since, the work
-    // was forgotten.
-    Sha256::digest(unsafe { std::slice::from_raw_parts(address as *const u8, bytes) }).to_vec()
 }
 
 /// The script that a test shares with its fakes.
@@ -155,7 +76,8 @@ impl Shared {
 /// A GPU.
 pub struct Fake {
     script: Shared,
-    /// Its number among the devices of the script.
+    schedule: Schedule,
+    /// Its number in the schedule.
     number: usize,
     /// Whether its kernels reach memory of the host.
     maps_host: bool,
@@ -181,9 +103,17 @@ impl Fake {
             has_fences: maps_host,
             can_wait: maps_host,
         };
-        let number = script.get().devices;
-        script.get().devices += 1;
-        Fake { script: script.clone(), number, maps_host, properties }
+        let schedule = script.get().schedule.clone();
+        Fake { script: script.clone(), number: schedule.add_device(), schedule, maps_host, properties }
+    }
+
+    /// Begins a copy from an address to another.
+    fn begin_copy(&self, queue: &Thing, uses: [Use; 2], (from, to): (u64, u64), bytes: usize) -> Result<()> {
+        self.schedule.begin(queue.queue, uses.into(), move || {
+            // SAFETY: whoever began the copy promised that the memory is there.
+            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+            Ok(())
+        })
     }
 
     fn memory(&self, call: &'static str, bytes: usize, what: &'static str, is_mapped: bool) -> Result<FakeMemory> {
@@ -216,11 +146,9 @@ impl FakeMemory {
 
 impl Drop for FakeMemory {
     fn drop(&mut self) {
-        let mut script = self.script.get();
-        // As drivers do, it waits for the work of its own device.
-        script.end(self.device);
-        script.gone("memory was freed", self.number(), self.bytes);
-        script.live.remove(&self.number());
+        let (schedule, first) = (self.script.get().schedule.clone(), self.number());
+        schedule.free(self.device, &(first..first + self.bytes as u64));
+        self.script.get().live.remove(&first);
     }
 }
 
@@ -263,18 +191,19 @@ unsafe impl HostMemory for FakeMemory {
     }
 }
 
-/// The name of registered memory.
-const REGISTRATION: &str = "registration";
-
 /// An object that was given out: a queue, a place in one, a kernel of this name, registered memory
 /// from this address on, or a caller.
 pub struct Thing {
     script: Shared,
     device: usize,
     name: String,
+    /// The number of a queue in the schedule.
+    queue: usize,
+    /// The place that an event marks.
+    place: Option<Spot>,
     address: Option<u64>,
-    /// Memory that is page-locked as long as this is there.
-    locked: Option<(u64, usize)>,
+    /// Memory that is page-locked as long as this is there, and whether nobody had locked it before.
+    locked: Option<(Range<u64>, bool)>,
     is_caller: bool,
 }
 
@@ -282,28 +211,21 @@ impl Thing {
     fn new(fake: &Fake, name: &str) -> Thing {
         let script = fake.script.clone();
         script.get().others += 1;
-        Thing { script, device: fake.number, name: name.into(), address: None, locked: None, is_caller: false }
+        let (device, name) = (fake.number, name.into());
+        Thing { script, device, name, queue: 0, place: None, address: None, locked: None, is_caller: false }
     }
 
-    /// Waits for the device, unless the call fails.
-    fn ends(&self, call: &'static str) -> Result<()> {
-        let mut script = self.script.get();
-        script.begin(call, None)?;
-        script.end(self.device);
-        Ok(())
+    fn schedule(&self) -> Schedule {
+        self.script.get().schedule.clone()
     }
 }
 
 impl Drop for Thing {
     fn drop(&mut self) {
+        if let Some((memory, is_first)) = &self.locked {
+            self.schedule().unlock(self.device, memory, *is_first);
+        }
         let mut script = self.script.get();
-        if self.name == REGISTRATION {
-            script.end(self.device);
-        }
-        if let Some((first, bytes)) = self.locked {
-            script.gone("memory was unregistered", first, bytes);
-            script.locked.retain(|locked| *locked != first);
-        }
         if let Some(address) = self.address {
             script.calls.push("unregister");
             script.live.remove(&address);
@@ -318,7 +240,8 @@ impl Drop for Thing {
 
 impl Event for Thing {
     fn wait(&self) -> Result<()> {
-        self.ends("wait")
+        self.script.get().begin("wait", None)?;
+        self.place.map_or(Ok(()), |place| self.schedule().run_to(place))
     }
 }
 
@@ -375,20 +298,19 @@ impl Gpu for Fake {
                 script.live.insert(address, memory.len());
             }
         }
-        let mut registration = Thing::new(self, REGISTRATION);
+        let mut registration = Thing::new(self, "registration");
         registration.address = self.maps_host.then_some(address);
-        let mut script = self.script.get();
-        if !script.locked.contains(&address) {
-            script.locked.push(address);
-            registration.locked = Some((address, memory.len()));
-        }
-        drop(script);
+        let range = address..address + memory.len() as u64;
+        let is_first = self.schedule.lock(&range);
+        registration.locked = Some((range, is_first));
         Ok(registration)
     }
 
     fn queue(&self) -> Result<Thing> {
         self.script.get().begin("queue", None)?;
-        Ok(Thing::new(self, "queue"))
+        let mut queue = Thing::new(self, "queue");
+        queue.queue = self.schedule.add_queue(self.number);
+        Ok(queue)
     }
 
     fn load(&self, _: &Code, kernels: &[&str]) -> Result<Vec<Thing>> {
@@ -401,9 +323,8 @@ impl Gpu for Fake {
         Ok(Some(2048 / threads))
     }
 
-    unsafe fn copy(&self, _: &Thing, from: Place<FakeMemory>, to: Place<FakeMemory>, bytes: usize) -> Result<()> {
-        let mut script = self.script.get();
-        script.begin("copy", None)?;
+    unsafe fn copy(&self, queue: &Thing, from: Place<FakeMemory>, to: Place<FakeMemory>, bytes: usize) -> Result<()> {
+        self.script.get().begin("copy", None)?;
         let of = |place: &Place<FakeMemory>| match place {
             Place::Host(address) => address.addr() as u64,
             Place::Device(memory, offset) => {
@@ -412,10 +333,11 @@ impl Gpu for Fake {
             }
             Place::Caller(address) => *address,
         };
-        let is_of_host = matches!(from, Place::Host(_));
-        let (from, to) = (of(&from), of(&to));
-        script.work(self.number, Job::Copy { from, to, bytes, is_of_host }, vec![(from, bytes), (to, bytes)]);
-        Ok(())
+        let uses = [(&from, Use::Reads as fn(_) -> _), (&to, Use::Writes as fn(_) -> _)].map(|(place, of_host)| {
+            let range = of(place)..of(place) + bytes as u64;
+            if matches!(place, Place::Host(_)) { of_host(range) } else { Use::Of(range) }
+        });
+        self.begin_copy(queue, uses, (of(&from), of(&to)), bytes)
     }
 
     fn reaches(&self, _: &Fake) -> bool {
@@ -424,44 +346,49 @@ impl Gpu for Fake {
 
     unsafe fn copy_from_other(
         &self,
-        _: &Thing,
+        queue: &Thing,
         (_, from): (&Fake, &FakeMemory),
         to: &FakeMemory,
         bytes: usize,
     ) -> Result<()> {
-        let mut script = self.script.get();
-        script.begin("copy_from_other", None)?;
+        self.script.get().begin("copy_from_other", None)?;
         assert!(bytes <= from.bytes.min(to.bytes), "a copy goes beyond its memory");
         let (from, to) = (from.number(), to.number());
-        let job = Job::Copy { from, to, bytes, is_of_host: false };
-        script.work(self.number, job, vec![(from, bytes), (to, bytes)]);
-        Ok(())
+        let uses = [from, to].map(|first| Use::Of(first..first + bytes as u64));
+        self.begin_copy(queue, uses, (from, to), bytes)
     }
 
-    unsafe fn zero(&self, _: &Thing, memory: &FakeMemory, bytes: usize) -> Result<()> {
-        let mut script = self.script.get();
-        script.begin("zero", None)?;
+    unsafe fn zero(&self, queue: &Thing, memory: &FakeMemory, bytes: usize) -> Result<()> {
+        self.script.get().begin("zero", None)?;
         assert!(bytes <= memory.bytes);
         let to = memory.number();
-        script.work(self.number, Job::Zero { to, bytes }, vec![(to, bytes)]);
-        Ok(())
+        self.schedule.begin(queue.queue, vec![Use::Of(to..to + bytes as u64)], move || {
+            // SAFETY: the memory has this length.
+            unsafe { std::ptr::write_bytes(to as *mut u8, 0, bytes) };
+            Ok(())
+        })
     }
 
-    unsafe fn launch(&self, _: &Thing, launch: Launch<Fake>) -> Result<()> {
-        let mut script = self.script.get();
-        script.begin("launch", None)?;
+    unsafe fn launch(&self, queue: &Thing, launch: Launch<Fake>) -> Result<()> {
+        self.script.get().begin("launch", None)?;
         assert!(launch.blocks > 0 && (1..=1024).contains(&launch.threads));
         let bytes = |argument: &Argument<FakeAddress>| match argument {
             Argument::Memory(FakeAddress(address)) => address.to_ne_bytes().to_vec(),
             Argument::Bytes(bytes) => bytes.to_vec(),
         };
         let uses = launch.arguments.iter().filter_map(|argument| match argument {
-            Argument::Memory(FakeAddress(address)) => Some((*address, 1)),
+            Argument::Memory(FakeAddress(address)) => Some(Use::Of(*address..*address + 1)),
             Argument::Bytes(_) => None,
         });
-        let (uses, arguments) = (uses.collect(), launch.arguments.iter().map(bytes).collect());
-        script.work(self.number, Job::Kernel { name: launch.kernel.name.clone(), arguments }, uses);
-        Ok(())
+        let (uses, arguments): (_, Vec<_>) = (uses.collect(), launch.arguments.iter().map(bytes).collect());
+        let (script, name) = (self.script.clone(), launch.kernel.name.clone());
+        self.schedule.begin(queue.queue, uses, move || {
+            let script = script.get();
+            if let Some(kernel) = &script.kernel {
+                kernel(&script, &name, &arguments);
+            }
+            Ok(())
+        })
     }
 
     unsafe fn seconds(&self, _: &Thing, _: Launch<Fake>) -> Result<f64> {
@@ -469,20 +396,26 @@ impl Gpu for Fake {
         Ok(1.5e-3)
     }
 
-    fn record(&self, _: &Thing) -> Result<Thing> {
+    fn record(&self, queue: &Thing) -> Result<Thing> {
         self.script.get().begin("record", None)?;
-        Ok(Thing::new(self, "event"))
+        let mut event = Thing::new(self, "event");
+        event.place = Some(self.schedule.end(queue.queue));
+        Ok(event)
     }
 
-    fn wait_for(&self, _: &Thing, _: &Thing) -> Result<()> {
-        self.script.get().begin("wait_for", None)
+    fn wait_for(&self, queue: &Thing, event: &Thing) -> Result<()> {
+        self.script.get().begin("wait_for", None)?;
+        event.place.into_iter().for_each(|place| self.schedule.wait_for(queue.queue, place));
+        Ok(())
     }
 
     fn is_done(&self, queue: &Thing) -> Result<bool> {
-        queue.ends("is_done").map(|()| !self.script.get().is_busy)
+        self.script.get().begin("is_done", None)?;
+        Ok(self.schedule.has_ended(queue.queue) && !self.script.get().is_busy)
     }
 
     fn synchronize(&self, queue: &Thing) -> Result<()> {
-        queue.ends("synchronize")
+        self.script.get().begin("synchronize", None)?;
+        self.schedule.run_to(self.schedule.end(queue.queue))
     }
 }

@@ -2,7 +2,7 @@
 //! on CPUs. Nothing here knows about gravity.
 //!
 //! [`gpu::Gpu`] is what methods ask of a GPU. [`cuda`] and [`opencl`] fulfil it, and so does a fake
-//! that tests let fail. [`threads`] shares work among the processors of the host.
+//! that tests let fail, and one whose work is late. [`threads`] shares work among the processors of the host.
 
 mod boxed;
 mod contexts;
@@ -14,6 +14,8 @@ pub mod fake;
 pub mod forks;
 pub mod gpu;
 pub mod grow_buffer;
+#[cfg(any(test, feature = "testing"))]
+pub mod late;
 mod loader;
 pub mod opencl;
 pub mod threads;

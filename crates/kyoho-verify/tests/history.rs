@@ -6,18 +6,21 @@
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 mod fakes;
+mod late;
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use common::pocl::by_opencl;
 use fakes::Fakes;
+use late::{LateMachine, MOST, Vectors};
 use proptest::prelude::*;
 
 use kyoho::{QuadForce, QuadSink, QuadSource, Setup, System};
 use kyoho_core::Level;
 use kyoho_core::{
-    Forces, MAX_COEFFICIENTS, NeighbourCriterion, Order, Partition, Precision, Result, Sink, Source, TreeAccuracy,
+    Error, Forces, MAX_COEFFICIENTS, NeighbourCriterion, Order, Partition, Precision, Result, Sink, Source,
+    TreeAccuracy,
 };
 use kyoho_devices::ThisMachine;
 use kyoho_hal::Backend;
@@ -35,6 +38,8 @@ enum Change {
     Some { first: usize, step: usize, count: usize, together: bool, seed: u64 },
     /// Writes the sources at the addresses from 0 on.
     All { count: usize, seed: u64 },
+    /// Replaces all sources by those in arrays of the caller on the device.
+    OnDevice { count: usize, seed: u64 },
     /// Sets the time in ticks.
     Time(i32),
     /// Takes sources as they were written, until the next time.
@@ -46,6 +51,8 @@ enum Change {
 enum Begun {
     /// The forces on sinks.
     Block { nj: usize, skip_own_index: bool, ni: usize, seed: u64 },
+    /// The forces on sinks in arrays of the caller on the device, where some are left too.
+    OnDevice { nj: usize, skip_own_index: bool, ni: usize, seed: u64 },
     /// The forces of sources on one another.
     All { nj: usize, softening2: f64 },
     /// The forces on groups of as many sinks with lists as long as this.
@@ -123,6 +130,22 @@ fn sources(seed: u64, count: usize) -> Vec<Source> {
     (0..count).map(source).collect()
 }
 
+/// Draws sources with their derivatives, as arrays have them.
+fn derived(seed: u64, count: usize) -> Vec<(Source, Vectors)> {
+    let of = |source: Source| {
+        let vectors = source.coefficients;
+        (Source::from_derivatives::<MAX_COEFFICIENTS>(source.index, source.mass, source.time, vectors), vectors)
+    };
+    sources(seed, count).into_iter().map(of).collect()
+}
+
+/// Draws sinks for arrays on a device: each with its softening, which is returned as `true`, or with
+/// one for all.
+fn sinks_in_arrays(seed: u64, count: usize, has_tree: bool) -> (Vec<Sink>, bool) {
+    let is_each = seed % 2 == 0;
+    (sinks(seed, count, has_tree || !is_each), is_each)
+}
+
 /// Returns a number of which the low limb is not zero.
 fn in_limbs(high: f64) -> DoubleDouble {
     Double { high, low: high * 1.7e-17 }
@@ -178,6 +201,8 @@ fn change() -> impl Strategy<Value = Change> {
             |(first, step, count, together, seed)| Change::Some { first, step, count, together, seed }
         ),
         4 => (written(), any::<u64>()).prop_map(|(count, seed)| Change::All { count, seed }),
+        2 => (written(), any::<u64>())
+            .prop_map(|(count, seed)| Change::OnDevice { count: count.min(MOST), seed }),
         2 => (-16..32i32).prop_map(Change::Time),
         1 => Just(Change::Unpredicted),
     ]
@@ -186,9 +211,13 @@ fn change() -> impl Strategy<Value = Change> {
 fn begun() -> impl Strategy<Value = Begun> {
     let form = prop::sample::select(vec![Form::Ranges, Form::Addresses, Form::Own]);
     let ni = prop_oneof![8 => 0..4usize, 8 => 0..40usize, 1 => 8192..8300usize];
+    let of_block = ni.clone();
     prop_oneof![
         4 => (prop_oneof![address(), Just(70_000usize)], any::<bool>(), ni, any::<u64>()).prop_map(
             |(nj, skip_own_index, ni, seed)| Begun::Block { nj, skip_own_index, ni, seed }
+        ),
+        3 => (prop_oneof![address(), Just(70_000usize)], any::<bool>(), of_block, any::<u64>()).prop_map(
+            |(nj, skip_own_index, ni, seed)| Begun::OnDevice { nj, skip_own_index, ni, seed }
         ),
         1 => (0..700usize, prop::sample::select(vec![0.0, 1.0]))
             .prop_map(|(nj, softening2)| Begun::All { nj, softening2 }),
@@ -275,6 +304,8 @@ struct Play<'a> {
     tree: Option<f64>,
     /// The neighbours of the last block that a fresh system finds, if it was waited for.
     neighbours: Option<Vec<Vec<i32>>>,
+    /// The machine, if callers have memory on its devices.
+    late: Option<LateMachine>,
     found: Vec<String>,
 }
 
@@ -301,6 +332,10 @@ fn begin(system: &mut System, begun: &Begun, end: usize) -> Result<()> {
             }
             let criterion = if seed % 3 == 0 { NeighbourCriterion::Plain } else { NeighbourCriterion::ByMass };
             system.set_neighbour_criterion(criterion);
+            system.start_from_fn(*nj, *skip_own_index, sinks.len(), |number| sinks[number])
+        }
+        Begun::OnDevice { nj, skip_own_index, ni, seed } => {
+            let (sinks, _) = sinks_in_arrays(*seed, *ni, system.tree().is_some());
             system.start_from_fn(*nj, *skip_own_index, sinks.len(), |number| sinks[number])
         }
         Begun::All { nj, softening2 } => system.start_all((*nj).min(end), *softening2),
@@ -341,7 +376,7 @@ impl<'a> Play<'a> {
         prepare(&mut system, Some(0), None)?;
         let (written, neighbours, found) = (BTreeMap::new(), None, Vec::new());
         let setup = target.setup.clone();
-        Ok(Play { machine, setup, system, written, time: Some(0), tree: None, neighbours, found })
+        Ok(Play { machine, setup, system, written, time: Some(0), tree: None, neighbours, late: None, found })
     }
 
     fn in_limbs(&self) -> bool {
@@ -387,6 +422,7 @@ impl<'a> Play<'a> {
                 ((0..count).map(|place| first + step * place).collect(), sources(seed, count), seed)
             }
             Change::All { count, seed } => ((0..count).collect(), sources(seed, count), seed),
+            Change::OnDevice { count, seed } => return self.take_from_device(&derived(seed, count)),
             Change::Time(ticks) => {
                 self.time = Some(ticks);
                 return self.system.set_time(f64::from(ticks) * TICK);
@@ -419,6 +455,60 @@ impl<'a> Play<'a> {
             self.written.insert(*address, Written::Plain(*source));
         }
         Ok(())
+    }
+
+    /// Lets the device take sources from arrays of the caller, or writes them where it takes none.
+    fn take_from_device(&mut self, derived: &[(Source, Vectors)]) -> Result<()> {
+        let interaction = self.system.interaction().clone();
+        let is_taken = match &self.late {
+            Some(late) => {
+                let sources = late.put_sources(derived, &interaction)?;
+                // Several devices without a tree refuse arrays.
+                self.system.set_sources_on_device(&sources, derived.len()).unwrap_or(false)
+            }
+            None => false,
+        };
+        if !is_taken {
+            self.system.set_sources(derived.len(), |address| derived[address].0)?;
+        }
+        let all = derived.iter().enumerate();
+        self.written.extend(all.map(|(address, (source, _))| (address, Written::Plain(*source))));
+        Ok(())
+    }
+
+    /// Begins a block, of which the sinks may lie on the device.
+    fn begin(&mut self, begun: &Begun, end: usize) -> Result<()> {
+        if let (Begun::OnDevice { nj, skip_own_index, ni, seed }, Some(late)) = (begun, &self.late) {
+            let (sinks, is_each) = sinks_in_arrays(*seed, *ni, self.system.tree().is_some());
+            let bodies = late.put_sinks(&sinks, is_each, self.system.interaction())?;
+            let softening2 = if is_each { 0.0 } else { sinks.first().map_or(0.0, |sink| sink.softening2) };
+            let started = self.system.start_on_device(*nj, *skip_own_index, (&bodies, sinks.len()), softening2);
+            if !matches!(&started, Err(Error::BadOption { name, .. }) if name.ends_with(".memory")) {
+                return started;
+            }
+        }
+        begin(&mut self.system, begun, end)
+    }
+
+    /// Waits for a block, of which the forces may be left on the device.
+    fn wait(&mut self, begun: &Begun, count: usize) -> Result<Vec<Vec<u64>>> {
+        let (Begun::OnDevice { seed, .. }, Some(late)) = (begun, &self.late) else {
+            return self.system.wait().map(bits);
+        };
+        if seed % 3 == 0 {
+            return self.system.wait().map(bits);
+        }
+        let interaction = self.system.interaction().clone();
+        match self.system.wait_on_device(&late.forces(&interaction)) {
+            Err(Error::BadOption { name, .. }) if name.ends_with(".memory") => return self.system.wait().map(bits),
+            waited => waited?,
+        }
+        let bits = |force: late::LeftForce| {
+            let sums = [force.potential].into_iter().chain(force.vectors);
+            let nearest = force.nearest.map(|(distance2, index)| [distance2.to_bits(), index as u64]);
+            sums.flat_map(|sum| [sum.to_bits(), 0]).chain(nearest.into_iter().flatten()).collect()
+        };
+        Ok(late.read_forces(count, &interaction)?.into_iter().map(bits).collect())
     }
 
     fn end(&self) -> usize {
@@ -454,7 +544,7 @@ impl<'a> Play<'a> {
         let mut fresh = self.fresh()?;
         let addresses = self.end();
         let expected = begin(&mut fresh, begun, addresses).and_then(|()| fresh.wait().map(bits));
-        let started = begin(&mut self.system, begun, addresses);
+        let started = self.begin(begun, addresses);
         if started.is_ok() {
             self.neighbours = None;
             changes.iter().try_for_each(|change| self.change(change))?;
@@ -464,8 +554,10 @@ impl<'a> Play<'a> {
             End::Forget => self.system.forget_block(),
             End::Close => self.system = self.made(&self.setup)?,
             End::Wait => {
-                let found = started.and_then(|()| self.system.wait().map(bits));
-                if found.is_ok() && matches!(begun, Begun::Block { .. } | Begun::All { .. }) {
+                let count = expected.as_ref().map_or(0, Vec::len);
+                let found = started.and_then(|()| self.wait(begun, count));
+                let has_lists = matches!(begun, Begun::Block { .. } | Begun::OnDevice { .. } | Begun::All { .. });
+                if found.is_ok() && has_lists {
                     let count = expected.as_ref().map_or(0, Vec::len);
                     let lists = (0..count).map(|sink| fresh.neighbours(sink).map(<[i32]>::to_vec));
                     self.neighbours = lists.collect::<Result<_>>().ok();
@@ -551,7 +643,18 @@ impl<'a> Play<'a> {
 
 /// Makes the calls, and returns the results that are not those of a fresh system.
 fn play(machine: &dyn Fn() -> Box<dyn Machine>, target: &Target, calls: &[Call]) -> Vec<String> {
+    play_on(machine, None, target, calls)
+}
+
+/// Does so on a machine on whose devices callers may have memory.
+fn play_on(
+    machine: &dyn Fn() -> Box<dyn Machine>,
+    late: Option<&LateMachine>,
+    target: &Target,
+    calls: &[Call],
+) -> Vec<String> {
     let mut play = Play::new(machine, target).expect("a system");
+    play.late = late.cloned();
     for call in calls {
         play.call(call).unwrap_or_else(|error| panic!("{call:?}: {error}"));
     }
@@ -651,6 +754,29 @@ fn by_opencl_on_pocl() {
     let mut runner = proptest::test_runner::TestRunner::new(sequences(12));
     let outcome = runner.run(&(target(Backend::OpenCl, false), calls), |(target, calls)| {
         let found = play(&|| Box::new(ThisMachine), &target, &calls);
+        prop_assert!(found.is_empty(), "{target}: {found:#?}");
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// The same on GPUs whose work is late, with arrays of callers in their memory: they are PoCL's too,
+/// and count as CUDA's.
+#[test]
+fn on_devices_whose_work_is_late() {
+    const INSIDE: &str = "KYOHO_TEST_INSIDE";
+    if std::env::var_os(INSIDE).is_none() {
+        let mut command = by_opencl(Command::new(std::env::current_exe().unwrap()), &[(INSIDE, "1")]);
+        common::succeed(command.args(["on_devices_whose_work_is_late", "--exact", "--nocapture", "--test-threads=1"]));
+        return;
+    }
+    let calls = prop::collection::vec(call(), 1..20);
+    let mut runner = proptest::test_runner::TestRunner::new(sequences(12));
+    let outcome = runner.run(&(target(Backend::OpenCl, false), calls), |(target, calls)| {
+        let target = Target { setup: Setup { backend: Backend::Cuda, ..target.setup } };
+        let late = LateMachine::new(DEVICES).expect("PoCL has a device");
+        let mut found = play_on(&|| Box::new(late.clone()), Some(&late), &target, &calls);
+        found.extend(late.faults());
         prop_assert!(found.is_empty(), "{target}: {found:#?}");
         Ok(())
     });

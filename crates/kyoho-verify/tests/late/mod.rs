@@ -1,0 +1,162 @@
+//! A machine of GPUs whose work is late: they are PoCL's, with the kernels of all methods, and count
+//! as those of CUDA. Callers have memory on them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kyoho_core::{
+    DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink,
+    Source,
+};
+use kyoho_devices::GpuDevice;
+use kyoho_hal::Backend;
+use kyoho_hal::late::{Late, MemoryOfCallers, Schedule};
+use kyoho_hal::opencl::OpenCl;
+use kyoho_methods::{Device, DeviceOptions, Machine};
+
+/// The most bodies in an array of callers.
+pub const MOST: usize = 9000;
+/// The numbers of a body: mass, time, softening, radius, step, index, vectors.
+const WIDTH: usize = 6 + 3 * MAX_COEFFICIENTS;
+/// The numbers of the forces on a sink: potential, distance and index of the nearest, vectors.
+const WIDTH_OF_FORCES: usize = 3 + 3 * MAX_DERIVATIVES;
+/// The addresses of sources, sinks and forces.
+const SOURCES: u64 = 1024;
+const SINKS: u64 = SOURCES + (8 * WIDTH * MOST) as u64;
+const FORCES: u64 = SINKS + (8 * WIDTH * MOST) as u64;
+
+/// The device and the stream of all arrays.
+const PLACE: DevicePlace = DevicePlace { name: "arrays of a test", device: 0, stream: 0 };
+
+/// Such a machine, and the memory of callers on it.
+#[derive(Clone)]
+pub struct LateMachine {
+    schedule: Schedule,
+    callers: Arc<MemoryOfCallers<OpenCl>>,
+    devices: usize,
+}
+
+impl LateMachine {
+    /// Returns a machine with this many GPUs, of which each does its work in another order.
+    pub fn new(devices: usize) -> Result<LateMachine> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let bytes = FORCES as usize + 8 * WIDTH_OF_FORCES * MOST;
+        let callers = Arc::new(MemoryOfCallers::new(OpenCl::open(0)?, bytes)?);
+        let schedule = Schedule::late(NUMBER.fetch_add(1, Ordering::Relaxed));
+        Ok(LateMachine { schedule, callers, devices })
+    }
+
+    /// Returns what was done to memory while work used it.
+    pub fn faults(&self) -> Vec<String> {
+        self.schedule.take_faults()
+    }
+
+    fn put(&self, address: u64, rows: &[[f64; WIDTH]]) -> Result<()> {
+        let numbers = rows.as_flattened();
+        // SAFETY: any number is eight bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) };
+        if rows.is_empty() { Ok(()) } else { self.callers.put(address, bytes) }
+    }
+
+    /// Puts sources into the memory of the caller.
+    pub fn put_sources(&self, derived: &[(Source, Vectors)], interaction: &Interaction) -> Result<DeviceBodies> {
+        let row = |(source, vectors): &(Source, Vectors)| {
+            row([source.mass, source.time, 0.0, 0.0, 0.0], source.index, vectors.as_flattened())
+        };
+        self.put(SOURCES, &derived.iter().map(row).collect::<Vec<_>>())?;
+        let at = |place, width| column(SOURCES, place, (WIDTH, width));
+        let vector = |k| if k < interaction.n_coefficients { at(6 + 3 * k, 24) } else { None };
+        Ok(DeviceBodies {
+            masses: at(0, 8),
+            times: at(1, 8),
+            indices: at(5, 4),
+            derivatives: std::array::from_fn(vector),
+            ..DeviceBodies::nothing(PLACE)
+        })
+    }
+
+    /// Puts sinks there, each with its softening if `is_each`.
+    pub fn put_sinks(&self, sinks: &[Sink], is_each: bool, interaction: &Interaction) -> Result<DeviceBodies> {
+        let of_sink = |sink: &Sink| {
+            row([0.0, 0.0, sink.softening2, sink.radius2, sink.step], sink.index, sink.derivatives.as_flattened())
+        };
+        self.put(SINKS, &sinks.iter().map(of_sink).collect::<Vec<_>>())?;
+        let at = |place, width| column(SINKS, place, (WIDTH, width));
+        let vector = |k| if k < interaction.n_derivatives { at(6 + 3 * k, 24) } else { None };
+        Ok(DeviceBodies {
+            softening2: if is_each { at(2, 8) } else { None },
+            radii2: at(3, 8),
+            steps: if interaction.is_regular() { at(4, 8) } else { None },
+            indices: at(5, 4),
+            derivatives: std::array::from_fn(vector),
+            ..DeviceBodies::nothing(PLACE)
+        })
+    }
+
+    /// Returns arrays of the caller for forces.
+    pub fn forces(&self, interaction: &Interaction) -> DeviceForces {
+        let at = |place, width| column(FORCES, place, (WIDTH_OF_FORCES, width));
+        let nearest = |place, width| if interaction.nearest { at(place, width) } else { None };
+        DeviceForces {
+            place: PLACE,
+            potentials: at(0, 8),
+            derivatives: std::array::from_fn(|k| if k < interaction.n_derivatives { at(3 + 3 * k, 24) } else { None }),
+            nearest: nearest(2, 4),
+            nearest_distance2: nearest(1, 8),
+        }
+    }
+
+    /// Returns the forces on some sinks: potential, vectors, and distance and index of the nearest.
+    pub fn read_forces(&self, count: usize, interaction: &Interaction) -> Result<Vec<LeftForce>> {
+        let mut bytes = vec![0u8; 8 * WIDTH_OF_FORCES * count];
+        if count > 0 {
+            self.callers.get(FORCES, &mut bytes)?;
+        }
+        let number = |row: usize, place: usize| {
+            let from = 8 * (row * WIDTH_OF_FORCES + place);
+            f64::from_ne_bytes(bytes[from..from + 8].try_into().expect("eight bytes"))
+        };
+        let force = |row: usize| LeftForce {
+            potential: number(row, 0),
+            vectors: (0..3 * interaction.n_derivatives).map(|place| number(row, 3 + place)).collect(),
+            nearest: interaction.nearest.then(|| (number(row, 1), number(row, 2).to_bits() as u32 as i32)),
+        };
+        Ok((0..count).map(force).collect())
+    }
+}
+
+/// The position and its derivatives, not divided.
+pub type Vectors = [[f64; 3]; MAX_COEFFICIENTS];
+
+/// The force on a sink as it was left in arrays.
+pub struct LeftForce {
+    pub potential: f64,
+    pub vectors: Vec<f64>,
+    pub nearest: Option<(f64, i32)>,
+}
+
+fn row(numbers: [f64; 5], index: i32, vectors: &[f64]) -> [f64; WIDTH] {
+    let mut row = [0.0; WIDTH];
+    row[..5].copy_from_slice(&numbers);
+    row[5] = f64::from_bits(index.cast_unsigned().into());
+    row[6..6 + vectors.len()].copy_from_slice(vectors);
+    row
+}
+
+fn column(first: u64, place: usize, (numbers, width): (usize, usize)) -> Option<DeviceArray> {
+    Some(DeviceArray { name: "an array", address: first + 8 * place as u64, stride: 8 * numbers as i64, width })
+}
+
+impl Machine for LateMachine {
+    fn devices(&self, backend: Backend) -> Result<usize> {
+        Ok(if backend == Backend::Cuda { self.devices } else { 0 })
+    }
+
+    fn open(&self, backend: Backend, number: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
+        if backend != Backend::Cuda {
+            return kyoho_devices::open(backend, number, options);
+        }
+        let gpu = Late::new(OpenCl::open(0)?, &self.schedule).with_callers(&self.callers);
+        Ok(Box::new(GpuDevice::open(gpu, options)?))
+    }
+}
