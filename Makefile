@@ -1,6 +1,9 @@
 # make demo      build, run a Plummer model on the CPU, print the energy error
 # make test      install what the tests need (Debian) and run all that a change here can break
 # make test-all  that, the figures of articles, and AMUSE built from its releases
+# make loom      tries every order in which threads may go on, in their queue of jobs and in a lock
+# make miri      looks for undefined behaviour in what is plain data; it needs a nightly toolchain with miri
+# make sanitizers    C programs on the CPU with AddressSanitizer
 # make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with
 #                DROPIN=1 also in the place of the libraries that old codes link: libsapporo, libg6,
 #                libg5, libpg5, libpg6
@@ -40,7 +43,7 @@ WEAK := 'g6*' 'g5_*' get_device_count
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
-.PHONY: demo test test-all suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests check tests build install uninstall wheel demo-tools test-tools
+.PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests check tests build install uninstall wheel demo-tools test-tools
 
 demo: demo-tools build
 	$(BUILT)/kyoho info
@@ -71,6 +74,22 @@ other-tests:
 
 tests:
 	cargo test --no-run
+
+loom: export CARGO_TARGET_DIR := $(TARGET)/loom
+loom:
+	RUSTFLAGS="--cfg loom" cargo test --package kyoho-hal --lib -- loom_
+
+miri: export CARGO_TARGET_DIR := $(TARGET)/miri
+miri: export MIRIFLAGS := -Zmiri-disable-isolation
+miri:
+	cargo +nightly miri test --package kyoho-core --lib
+	cargo +nightly miri test --package kyoho-laws --lib
+	cargo +nightly miri test --package kyoho-hal --lib -- threads:: lock:: grow_buffer:: late::tests
+	cargo +nightly miri test --package kyoho-engine --lib -- journal::
+	cargo +nightly miri test --package kyoho --lib -- handles::
+
+sanitizers:
+	packaging/sanitize address $(TARGET)/sanitize-address
 
 # In a folder of its own, as one cargo waits for another one that builds in the same.
 check: export CARGO_TARGET_DIR := $(TARGET)/check

@@ -14,7 +14,6 @@ pub mod g5;
 pub mod g6;
 pub mod handles;
 pub mod hermite6;
-pub mod lock;
 pub mod native;
 pub mod nbody6;
 pub mod opening;

@@ -29,14 +29,17 @@ impl Gate {
     }
 }
 
+#[cfg_attr(miri, expect(dead_code, reason = "Miri knows no forks"))]
 extern "C" fn before_fork() {
     GATE.close();
 }
 
+#[cfg_attr(miri, expect(dead_code, reason = "Miri knows no forks"))]
 extern "C" fn in_parent() {
     GATE.open();
 }
 
+#[cfg_attr(miri, expect(dead_code, reason = "Miri knows no forks"))]
 extern "C" fn in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
     GATE.open();
@@ -48,9 +51,13 @@ extern "C" fn in_child() {
 pub fn count() -> u32 {
     static IS_WATCHED: AtomicBool = AtomicBool::new(false);
     if !IS_WATCHED.load(Ordering::Relaxed) && !IS_WATCHED.swap(true, Ordering::Relaxed) {
-        // It fails where there is no memory for an entry, and then forks are not seen.
+        // It fails where there is no memory for an entry, and then forks are not seen. Miri knows no
+        // forks.
+        #[cfg(not(miri))]
         // SAFETY: the functions lock and unlock a mutex and add to a number, and call nothing else.
-        unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
+        unsafe {
+            libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child))
+        };
     }
     FORKS.load(Ordering::Relaxed)
 }
@@ -71,7 +78,7 @@ pub fn hold_off<R>(section: impl FnOnce() -> R) -> R {
     section()
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
 

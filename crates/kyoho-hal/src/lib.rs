@@ -17,7 +17,9 @@ pub mod grow_buffer;
 #[cfg(any(test, feature = "testing"))]
 pub mod late;
 mod loader;
+pub mod lock;
 pub mod opencl;
+mod sync;
 pub mod threads;
 
 use kyoho_core::{Error, Result};

@@ -4,13 +4,13 @@ use std::ffi::c_int;
 
 use crate::abi::arrays::Output;
 use crate::abi::diagnostics::{Failure, Outcome};
-use crate::abi::lock::{Guard, Lock};
 use crate::abi::opening::{self, Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::config::{DeviceChoice, Settings};
 use kyoho_core::records::Numbers;
 use kyoho_core::sinks::NumberedSinks;
 use kyoho_core::{Error, Nearest, Order, Precision, Result, Scope, Source};
+use kyoho_hal::lock::{Guard, Lock};
 
 const INTERFACE: Interface = Interface {
     name: "g6",

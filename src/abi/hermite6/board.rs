@@ -3,12 +3,12 @@
 use std::sync::LazyLock;
 
 use crate::abi::diagnostics::{Failure, Outcome};
-use crate::abi::lock::{Guard, Lock};
 use crate::abi::opening::{Interface, Opened};
 use crate::abi::refused::Refused;
 use crate::config::DeviceChoice;
 use kyoho_core::{Error, Nearest, Order, Precision, Result, Scope, Sink, Source};
 use kyoho_engine::{QuadSource, System};
+use kyoho_hal::lock::{Guard, Lock};
 use kyoho_laws::double_double::DoubleDouble;
 
 use super::groups::Groups;

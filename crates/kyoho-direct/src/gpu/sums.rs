@@ -442,9 +442,8 @@ impl<G: Gpu> DirectSums<G> {
             if !(shape.ends && gpu.properties().has_fences) {
                 self.kernels.end((gpu, queue_of_end), &step, &memory, is_alone)?;
             }
-            if on_device.is_none() {
-                self.outbox.send(gpu, queue_of_end, number, piece.results)?;
-            }
+            // Results that stay on the device are waited for too.
+            self.outbox.send(gpu, queue_of_end, number, if on_device.is_none() { piece.results } else { 0..0 })?;
             if number + QUEUES < self.pieces.len() {
                 begun.ended[place] = Some(gpu.record(queue_of_end)?);
             }

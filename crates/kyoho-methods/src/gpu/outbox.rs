@@ -102,8 +102,10 @@ impl<G: Gpu> Outbox<G> {
         let Some([device, _]) = &self.copied else { return Ok(()) };
         assert!(results.end <= self.results.bytes());
         let to = Place::Host(self.results.as_mut_ptr().wrapping_add(results.start));
-        // SAFETY: both memories are that long; the rest is the caller's promise.
-        unsafe { gpu.copy(queue, Place::Device(device, results.start), to, results.len())? };
+        if !results.is_empty() {
+            // SAFETY: both memories are that long; the rest is the caller's promise.
+            unsafe { gpu.copy(queue, Place::Device(device, results.start), to, results.len())? };
+        }
         self.sent[piece] = Some(gpu.record(queue)?);
         Ok(())
     }

@@ -107,6 +107,7 @@ impl LateMachine {
     }
 
     /// Returns the forces on some sinks: potential, vectors, and distance and index of the nearest.
+    /// Vectors that the interaction does not have are zero.
     pub fn read_forces(&self, count: usize, interaction: &Interaction) -> Result<Vec<LeftForce>> {
         let mut bytes = vec![0u8; 8 * WIDTH_OF_FORCES * count];
         if count > 0 {
@@ -116,10 +117,14 @@ impl LateMachine {
             let from = 8 * (row * WIDTH_OF_FORCES + place);
             f64::from_ne_bytes(bytes[from..from + 8].try_into().expect("eight bytes"))
         };
+        let given = 3 * interaction.n_derivatives;
+        let component = |row: usize, place: usize| if place < given { number(row, 3 + place) } else { 0.0 };
+        let nearest_of =
+            |row: usize| interaction.nearest.then(|| (number(row, 1), number(row, 2).to_bits() as u32 as i32));
         let force = |row: usize| LeftForce {
             potential: number(row, 0),
-            vectors: (0..3 * interaction.n_derivatives).map(|place| number(row, 3 + place)).collect(),
-            nearest: interaction.nearest.then(|| (number(row, 1), number(row, 2).to_bits() as u32 as i32)),
+            vectors: (0..3 * MAX_DERIVATIVES).map(|place| component(row, place)).collect(),
+            nearest: nearest_of(row).filter(|(_, index)| *index != -1),
         };
         Ok((0..count).map(force).collect())
     }

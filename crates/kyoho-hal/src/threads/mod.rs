@@ -4,14 +4,14 @@
 //! takes up other jobs of the caller while it waits, and these may wait for something that it
 //! holds.
 
-use std::any::Any;
+mod job_queue;
+
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
 use super::forks;
+use job_queue::JobQueue;
 
 /// The caller's thread and some helpers. All systems with the same number of threads share the
 /// helpers.
@@ -20,13 +20,6 @@ pub struct Threads {
     count: usize,
     helpers: Option<Arc<Helpers>>,
 }
-
-/// How often the caller's thread checks the helpers before it sleeps, because waking it mostly
-/// takes longer than they do.
-const SPINS: usize = 2000;
-/// How often a helper checks for another call before it sleeps, because the next block often
-/// follows soon.
-const LOOKS: usize = 32;
 
 /// The most items that a thread takes at a time. Where items are small and many, threads that take
 /// one wait for one another longer than they work.
@@ -129,8 +122,7 @@ impl Drop for Helpers {
     fn drop(&mut self) {
         // In a fork the lock may be held by a thread that does not exist there.
         if self.are_here() {
-            lock(&self.queue.state).closed = true;
-            self.queue.news.notify_all();
+            self.queue.close();
         }
     }
 }
@@ -169,140 +161,15 @@ fn known_helpers(count: usize) -> (Option<Arc<Helpers>>, Option<(usize, std::io:
     (Some(helpers), refused)
 }
 
-/// The place where calls that want help wait for helpers.
-#[derive(Default)]
-struct JobQueue {
-    state: Mutex<State>,
-    /// Signals that a call was put down or that the helpers have to end.
-    news: Condvar,
-    /// Signals that the last helper of some call has left it.
-    left: Condvar,
-    /// The number of calls that are down, which can be read without the lock.
-    calls: AtomicUsize,
-}
-
-#[derive(Default)]
-struct State {
-    /// Calls, with the number of helpers that each can still take.
-    calls: Vec<(Arc<Call>, usize)>,
-    /// The number of helpers that sleep.
-    asleep: usize,
-    /// The number of callers that sleep.
-    waiting: usize,
-    closed: bool,
-}
-
-/// The work of the threads of a call.
-struct Call {
-    /// The work of each thread. It no longer exists when the call has ended.
-    work: &'static (dyn Fn() + Sync),
-    /// The number of helpers that work on it.
-    inside: AtomicUsize,
-    /// The panic of one of them.
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
-}
-
-impl JobQueue {
-    /// Does the work in the caller's thread and in up to this many helpers, as far as they come
-    /// before it is done.
-    fn share(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
-        // SAFETY: helpers call it only between entering and leaving the call. Before this function
-        // ends, also by a panic, the call is taken back, so that no helper enters any more and all
-        // have left.
-        let work_of_helpers = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(work) };
-        let call = Arc::new(Call { work: work_of_helpers, inside: AtomicUsize::new(0), panic: Mutex::new(None) });
-        self.submit(&call, helpers);
-        let own = catch_unwind(AssertUnwindSafe(work));
-        self.retire(&call);
-        let of_helper = lock(&call.panic).take();
-        if let Some(panic) = own.err().or(of_helper) {
-            resume_unwind(panic);
-        }
-    }
-
-    fn submit(&self, call: &Arc<Call>, helpers: usize) {
-        let mut state = lock(&self.state);
-        state.calls.push((Arc::clone(call), helpers));
-        self.calls.store(state.calls.len(), Ordering::Relaxed);
-        let asleep = state.asleep;
-        drop(state);
-        if helpers < asleep {
-            (0..helpers).for_each(|_| self.news.notify_one());
-        } else if asleep > 0 {
-            self.news.notify_all();
-        }
-    }
-
-    /// Lets no more helpers enter a call, and waits for those that have entered.
-    fn retire(&self, call: &Arc<Call>) {
-        let mut state = lock(&self.state);
-        state.calls.retain(|(other, _)| !Arc::ptr_eq(other, call));
-        self.calls.store(state.calls.len(), Ordering::Relaxed);
-        drop(state);
-        for _ in 0..SPINS {
-            if call.inside.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-        let mut state = lock(&self.state);
-        state.waiting += 1;
-        while call.inside.load(Ordering::Acquire) > 0 {
-            state = wait(&self.left, state);
-        }
-        state.waiting -= 1;
-    }
-
-    /// Helps with calls until the helpers have to end.
-    fn help(&self) {
-        let mut state = lock(&self.state);
-        loop {
-            if let Some((call, places)) = state.calls.iter_mut().find(|(_, places)| *places > 0) {
-                *places -= 1;
-                let call = Arc::clone(call);
-                call.inside.fetch_add(1, Ordering::Relaxed);
-                drop(state);
-                self.work_at(&call);
-                for _ in 0..LOOKS {
-                    if self.calls.load(Ordering::Relaxed) > 0 {
-                        break;
-                    }
-                    thread::yield_now();
-                }
-                state = lock(&self.state);
-            } else if state.closed {
-                return;
-            } else {
-                state.asleep += 1;
-                state = wait(&self.news, state);
-                state.asleep -= 1;
-            }
-        }
-    }
-
-    /// Helps with a call that this helper has entered, and leaves it.
-    fn work_at(&self, call: &Call) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(call.work)) {
-            *lock(&call.panic) = Some(panic);
-        }
-        if call.inside.fetch_sub(1, Ordering::Release) == 1 && lock(&self.state).waiting > 0 {
-            self.left.notify_all();
-        }
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Barrier;
-    use std::sync::atomic::AtomicU32;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
 

@@ -8,11 +8,12 @@
 //! common one.
 
 use std::cell::UnsafeCell;
-use std::hint::spin_loop;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
-use std::thread::{panicking, sleep, yield_now};
+use std::sync::atomic::Ordering;
+use std::thread::{panicking, sleep};
 use std::time::Duration;
+
+use crate::sync::{AtomicBool, AtomicUsize, fence_of_owner, spin_loop, yield_now};
 
 /// A value that one thread has at a time. Another one that wants it looks again and again, soon at
 /// longer intervals. After a panic of one that has it, the next one is told.
@@ -46,14 +47,17 @@ pub struct Guard<'a, T> {
 
 impl<T> Lock<T> {
     /// Makes a lock that nobody holds.
+    #[cfg(not(loom))]
     pub const fn new(value: T) -> Lock<T> {
-        Lock {
-            owner: AtomicUsize::new(NOBODY),
-            is_inside: AtomicBool::new(false),
-            is_held: AtomicBool::new(false),
-            is_poisoned: AtomicBool::new(false),
-            value: UnsafeCell::new(value),
-        }
+        let [is_inside, is_held, is_poisoned] = [const { AtomicBool::new(false) }; 3];
+        Lock { owner: AtomicUsize::new(NOBODY), is_inside, is_held, is_poisoned, value: UnsafeCell::new(value) }
+    }
+
+    /// Makes a lock that nobody holds.
+    #[cfg(loom)]
+    pub fn new(value: T) -> Lock<T> {
+        let [is_inside, is_held, is_poisoned] = std::array::from_fn(|_| AtomicBool::new(false));
+        Lock { owner: AtomicUsize::new(NOBODY), is_inside, is_held, is_poisoned, value: UnsafeCell::new(value) }
     }
 
     /// Waits until no other thread has the value.
@@ -66,7 +70,7 @@ impl<T> Lock<T> {
             self.is_inside.store(true, Ordering::Relaxed);
             // The processor may still look before the note is seen by others: those that take the
             // right away have the system order the two.
-            compiler_fence(Ordering::SeqCst);
+            fence_of_owner(Ordering::SeqCst);
             if self.owner.load(Ordering::Relaxed) == this {
                 return Guard { lock: self, is_owner: true, is_panicking };
             }
@@ -83,7 +87,7 @@ impl<T> Lock<T> {
             NOBODY if order_all_threads() => {
                 self.is_inside.store(true, Ordering::Relaxed);
                 self.owner.store(this, Ordering::Relaxed);
-                self.is_held.store(false, Ordering::Release);
+                give_back(&self.is_held);
                 return true;
             }
             NOBODY => self.owner.store(EVERYBODY, Ordering::Relaxed),
@@ -101,12 +105,24 @@ impl<T> Lock<T> {
     }
 }
 
+/// Lets another thread hold the lock.
+#[inline]
+fn give_back(is_held: &AtomicBool) {
+    if cfg!(loom) {
+        // There an exchange may miss what was stored, but not what another one has put there.
+        is_held.swap(false, Ordering::Release);
+    } else {
+        is_held.store(false, Ordering::Release);
+    }
+}
+
 /// Waits until something holds that another thread brings about.
 fn wait_until(holds: impl Fn() -> bool) {
     let mut looks = 0_u32;
     while !holds() {
         looks = looks.saturating_add(1);
         match looks {
+            _ if cfg!(loom) => yield_now(),
             0..100 => spin_loop(),
             100..200 => yield_now(),
             // The other thread is in a force calculation.
@@ -116,20 +132,37 @@ fn wait_until(holds: impl Fn() -> bool) {
 }
 
 /// Returns a number that no other thread has, neither [`NOBODY`] nor [`EVERYBODY`].
+#[cfg(not(loom))]
 #[inline]
 fn this_thread() -> usize {
     // SAFETY: the call needs nothing.
     unsafe { libc::pthread_self() as usize }
 }
 
+#[cfg(loom)]
+fn this_thread() -> usize {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    loom::thread::current().id().hash(&mut hasher);
+    hasher.finish() as usize >> 1 | 1
+}
+
+#[cfg(loom)]
+fn order_all_threads() -> bool {
+    fence_of_owner(Ordering::SeqCst);
+    true
+}
+
 /// Has the system order the stores of all threads of this process before their later loads, and
 /// returns whether it can.
+#[cfg(not(loom))]
 fn order_all_threads() -> bool {
     const EXPEDITED: libc::c_long = 1 << 3;
     const REGISTER: libc::c_long = 1 << 4;
     // SAFETY: the call reaches no memory of this process.
     let ask = |command: libc::c_long| unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } == 0;
-    ask(REGISTER) && ask(EXPEDITED)
+    // Miri knows no such call.
+    !cfg!(miri) && ask(REGISTER) && ask(EXPEDITED)
 }
 
 impl<T> Deref for Guard<'_, T> {
@@ -173,12 +206,15 @@ impl<T> Drop for Guard<'_, T> {
         if panicking() && !self.is_panicking {
             self.poison();
         }
-        let note = if self.is_owner { &self.lock.is_inside } else { &self.lock.is_held };
-        note.store(false, Ordering::Release);
+        if self.is_owner {
+            self.lock.is_inside.store(false, Ordering::Release);
+        } else {
+            give_back(&self.lock.is_held);
+        }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
@@ -221,5 +257,52 @@ mod tests {
             assert!(guard.take_poison() && !guard.take_poison());
             assert_eq!(*guard, 7);
         }
+    }
+}
+
+/// Every order in which threads may go on (`make loom`).
+#[cfg(all(test, loom))]
+mod loom_models {
+    use loom::cell::UnsafeCell;
+    use loom::thread;
+
+    use super::*;
+    use crate::sync::Arc;
+
+    /// Lets threads, each of which takes the lock so often, add to a value that two may not touch.
+    fn tries(takes: &'static [usize], changes: usize) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(changes);
+        model.max_branches = 10_000;
+        model.check(move || {
+            let sum = Arc::new(Lock::new(UnsafeCell::new(0)));
+            let add = |sum: &Lock<UnsafeCell<usize>>, times: usize| {
+                (0..times).for_each(|_| {
+                    let sum = sum.lock();
+                    // SAFETY: loom tells of two threads that are here at a time.
+                    sum.with_mut(|sum| unsafe { *sum += 1 });
+                });
+            };
+            let begin = |times: usize| {
+                let sum = sum.clone();
+                thread::spawn(move || add(&sum, times))
+            };
+            let others: Vec<_> = takes[1..].iter().map(|times| begin(*times)).collect();
+            add(&sum, takes[0]);
+            others.into_iter().for_each(|other| other.join().unwrap());
+            // SAFETY: no other thread is left.
+            let all = sum.lock().with(|sum| unsafe { *sum });
+            assert_eq!(all, takes.iter().sum::<usize>());
+        });
+    }
+
+    #[test]
+    fn loom_another_thread_comes_to_the_owner() {
+        tries(&[2, 2], 3);
+    }
+
+    #[test]
+    fn loom_two_threads_come_to_the_owner() {
+        tries(&[1, 1, 1], 2);
     }
 }
