@@ -294,6 +294,11 @@ fn bits(forces: Forces) -> Vec<Vec<u64>> {
     (0..forces.len()).map(numbers).collect()
 }
 
+/// Whether a system takes no arrays on devices.
+fn is_refused(outcome: &Result<()>) -> bool {
+    matches!(outcome, Err(Error::BadOption { name, .. }) if name.ends_with(".memory"))
+}
+
 /// A system, and what a fresh one is to be given.
 struct Play<'a> {
     machine: &'a dyn Fn() -> Box<dyn Machine>,
@@ -319,6 +324,29 @@ fn prepare(system: &mut System, time: Option<i32>, tree: Option<f64>) -> Result<
     system.set_tree(tree.map(TreeAccuracy::Error))
 }
 
+/// Draws lists for groups of as many sinks and sources, for a system that has sources below this
+/// address.
+fn lists_of(form: Form, sizes: &[(usize, usize)], seed: u64, end: usize) -> PlainLists {
+    let (mut random, sizes) = (Random::new(seed), sizes.iter().copied());
+    match form {
+        Form::Ranges => {
+            let mut range = |length: usize| {
+                let first = random.below(end);
+                first..end.min(first + length)
+            };
+            PlainLists::of_ranges(&sizes.map(|(ni, length)| (ni, range(length))).collect::<Vec<_>>())
+        }
+        Form::Addresses => {
+            let mut list = |length: usize| (0..length.min(2 * end)).map(|_| random.below(end)).collect::<Vec<_>>();
+            PlainLists::of_addresses(&sizes.map(|(ni, length)| (ni, list(length))).collect::<Vec<_>>())
+        }
+        Form::Own => {
+            let mut list = |length: usize| sources(random.bits(), length);
+            PlainLists::of_sources(&sizes.map(|(ni, length)| (ni, list(length))).collect::<Vec<_>>())
+        }
+    }
+}
+
 /// Begins a block on a system that has sources below this address.
 fn begin(system: &mut System, begun: &Begun, end: usize) -> Result<()> {
     let in_limbs = system.interaction().has_low_limbs();
@@ -340,26 +368,7 @@ fn begin(system: &mut System, begun: &Begun, end: usize) -> Result<()> {
         }
         Begun::All { nj, softening2 } => system.start_all((*nj).min(end), *softening2),
         Begun::Groups { form, sizes, skip_own_index, seed } => {
-            let mut random = Random::new(*seed);
-            let sizes = sizes.iter().copied();
-            let lists = match form {
-                Form::Ranges => {
-                    let mut range = |length: usize| {
-                        let first = random.below(end);
-                        first..end.min(first + length)
-                    };
-                    PlainLists::of_ranges(&sizes.map(|(ni, length)| (ni, range(length))).collect::<Vec<_>>())
-                }
-                Form::Addresses => {
-                    let mut list =
-                        |length: usize| (0..length.min(2 * end)).map(|_| random.below(end)).collect::<Vec<_>>();
-                    PlainLists::of_addresses(&sizes.map(|(ni, length)| (ni, list(length))).collect::<Vec<_>>())
-                }
-                Form::Own => {
-                    let mut list = |length: usize| sources(random.bits(), length);
-                    PlainLists::of_sources(&sizes.map(|(ni, length)| (ni, list(length))).collect::<Vec<_>>())
-                }
-            };
+            let lists = lists_of(*form, sizes, *seed, end);
             lists.start(system, *skip_own_index, &sinks(*seed, lists.sinks(), false))
         }
         Begun::Batch { sizes, seed } => {
@@ -476,39 +485,48 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Begins a block, of which the sinks may lie on the device.
+    /// Begins a block, of which sinks and lists may lie on the device.
     fn begin(&mut self, begun: &Begun, end: usize) -> Result<()> {
-        if let (Begun::OnDevice { nj, skip_own_index, ni, seed }, Some(late)) = (begun, &self.late) {
-            let (sinks, is_each) = sinks_in_arrays(*seed, *ni, self.system.tree().is_some());
-            let bodies = late.put_sinks(&sinks, is_each, self.system.interaction())?;
-            let softening2 = if is_each { 0.0 } else { sinks.first().map_or(0.0, |sink| sink.softening2) };
-            let started = self.system.start_on_device(*nj, *skip_own_index, (&bodies, sinks.len()), softening2);
-            if !matches!(&started, Err(Error::BadOption { name, .. }) if name.ends_with(".memory")) {
-                return started;
+        let Some(late) = &self.late else { return begin(&mut self.system, begun, end) };
+        let (interaction, has_tree) = (self.system.interaction().clone(), self.system.tree().is_some());
+        let started = match begun {
+            Begun::OnDevice { nj, skip_own_index, ni, seed } => {
+                let (sinks, is_each) = sinks_in_arrays(*seed, *ni, has_tree);
+                let bodies = late.put_sinks(&sinks, is_each, &interaction)?;
+                let softening2 = if is_each { 0.0 } else { sinks.first().map_or(0.0, |sink| sink.softening2) };
+                self.system.start_on_device(*nj, *skip_own_index, (&bodies, sinks.len()), softening2)
             }
-        }
-        begin(&mut self.system, begun, end)
+            Begun::Groups { form, sizes, skip_own_index, seed } if seed % 2 == 0 && !sizes.is_empty() => {
+                let lists = lists_of(*form, sizes, *seed, end);
+                let in_arrays = late.put_lists(&lists, &sinks(*seed, lists.sinks(), false), &interaction)?;
+                in_arrays.start(&mut self.system, *skip_own_index)
+            }
+            _ => return begin(&mut self.system, begun, end),
+        };
+        // Several devices without a tree refuse arrays.
+        if is_refused(&started) { begin(&mut self.system, begun, end) } else { started }
     }
 
     /// Waits for a block, of which the forces may be left on the device.
     fn wait(&mut self, begun: &Begun, count: usize) -> Result<Vec<Vec<u64>>> {
-        let (Begun::OnDevice { seed, .. }, Some(late)) = (begun, &self.late) else {
-            return self.system.wait().map(bits);
+        let leaves = match begun {
+            Begun::Block { seed, .. } | Begun::OnDevice { seed, .. } => (seed % 3 > 0).then_some(false),
+            Begun::Groups { seed, .. } | Begun::Batch { seed, .. } => (seed % 3 > 0).then_some(true),
+            Begun::All { .. } => None,
         };
-        if seed % 3 == 0 {
+        let (Some(of_lists), Some(late)) = (leaves, &self.late) else { return self.system.wait().map(bits) };
+        let interaction = self.system.interaction().clone();
+        let waited = self.system.wait_on_device(&late.forces(&interaction, of_lists));
+        if is_refused(&waited) {
             return self.system.wait().map(bits);
         }
-        let interaction = self.system.interaction().clone();
-        match self.system.wait_on_device(&late.forces(&interaction)) {
-            Err(Error::BadOption { name, .. }) if name.ends_with(".memory") => return self.system.wait().map(bits),
-            waited => waited?,
-        }
+        waited?;
         let bits = |force: late::LeftForce| {
             let sums = [force.potential].into_iter().chain(force.vectors);
             let nearest = force.nearest.map(|(distance2, index)| [distance2.to_bits(), index as u64]);
             sums.flat_map(|sum| [sum.to_bits(), 0]).chain(nearest.into_iter().flatten()).collect()
         };
-        Ok(late.read_forces(count, &interaction)?.into_iter().map(bits).collect())
+        Ok(late.read_forces(count, &interaction, of_lists)?.into_iter().map(bits).collect())
     }
 
     fn end(&self) -> usize {

@@ -4,15 +4,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use kyoho::System;
 use kyoho_core::{
-    DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink,
-    Source,
+    DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources, Interaction, MAX_COEFFICIENTS,
+    MAX_DERIVATIVES, Result, Sink, Source,
 };
 use kyoho_devices::GpuDevice;
+use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources};
 use kyoho_hal::Backend;
 use kyoho_hal::late::{Late, MemoryOfCallers, Schedule};
 use kyoho_hal::opencl::OpenCl;
 use kyoho_methods::{Device, DeviceOptions, Machine};
+use kyoho_verify::{PlainLists, PlainSources};
 
 /// The most bodies in an array of callers.
 pub const MOST: usize = 9000;
@@ -20,8 +23,13 @@ pub const MOST: usize = 9000;
 const WIDTH: usize = 6 + 3 * MAX_COEFFICIENTS;
 /// The numbers of the forces on a sink: potential, distance and index of the nearest, vectors.
 const WIDTH_OF_FORCES: usize = 3 + 3 * MAX_DERIVATIVES;
+/// The addresses of lists: of addresses, from the start on, and of the offsets of sinks, the ranges,
+/// and the offsets of lists.
+const SINK_OFFSETS: u64 = 8192;
+const RANGES: u64 = SINK_OFFSETS + 1024;
+const SOURCE_OFFSETS: u64 = RANGES + 1024;
 /// The addresses of sources, sinks and forces.
-const SOURCES: u64 = 1024;
+const SOURCES: u64 = SOURCE_OFFSETS + 1024;
 const SINKS: u64 = SOURCES + (8 * WIDTH * MOST) as u64;
 const FORCES: u64 = SINKS + (8 * WIDTH * MOST) as u64;
 
@@ -51,11 +59,10 @@ impl LateMachine {
         self.schedule.take_faults()
     }
 
-    fn put(&self, address: u64, rows: &[[f64; WIDTH]]) -> Result<()> {
-        let numbers = rows.as_flattened();
-        // SAFETY: any number is eight bytes.
+    fn put<T: Copy>(&self, address: u64, numbers: &[T]) -> Result<()> {
+        // SAFETY: they are numbers, all of whose bytes can be read.
         let bytes = unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) };
-        if rows.is_empty() { Ok(()) } else { self.callers.put(address, bytes) }
+        if numbers.is_empty() { Ok(()) } else { self.callers.put(address, bytes) }
     }
 
     /// Puts sources into the memory of the caller.
@@ -93,10 +100,39 @@ impl LateMachine {
         })
     }
 
-    /// Returns arrays of the caller for forces.
-    pub fn forces(&self, interaction: &Interaction) -> DeviceForces {
+    /// Puts lists there, with their sinks, and the sources that come with the call.
+    pub fn put_lists(&self, lists: &PlainLists, sinks: &[Sink], interaction: &Interaction) -> Result<ListsInArrays> {
+        let array = |address, width| DeviceArray { name: "an array", address, stride: width as i64, width };
+        self.put(SINK_OFFSETS, &lists.sink_offsets.iter().map(|offset| *offset as i32).collect::<Vec<_>>())?;
+        self.put(SOURCE_OFFSETS, &lists.source_offsets)?;
+        let (mut own, mut addresses) = (None, None);
+        let sources = match &lists.sources {
+            PlainSources::Ranges(ranges) => {
+                self.put(RANGES, ranges)?;
+                let [first, counts] = [RANGES, RANGES + 4].map(|at| DeviceArray { stride: 8, ..array(at, 4) });
+                DeviceSources::Ranges(first, counts)
+            }
+            PlainSources::Addresses(all) => {
+                self.put(0, all)?;
+                addresses = Some(array(0, 4));
+                DeviceSources::Addresses(array(SOURCE_OFFSETS, 8))
+            }
+            PlainSources::Own(all) => {
+                let derived: Vec<_> = all.iter().map(|source| (*source, vectors_of(source))).collect();
+                own = Some((self.put_sources(&derived, interaction)?, all.len()));
+                DeviceSources::Own(array(SOURCE_OFFSETS, 8), all.len())
+            }
+        };
+        let (place, count, sink_count) = (PLACE, lists.groups(), lists.sinks());
+        let groups = DeviceGroups { place, count, sinks: array(SINK_OFFSETS, 4), sink_count, sources };
+        let sinks = self.put_sinks(sinks, true, interaction)?;
+        Ok(ListsInArrays { groups, sinks: DeviceBodies { radii2: None, steps: None, ..sinks }, own, addresses })
+    }
+
+    /// Returns arrays of the caller for forces, without the nearest sources of lists.
+    pub fn forces(&self, interaction: &Interaction, of_lists: bool) -> DeviceForces {
         let at = |place, width| column(FORCES, place, (WIDTH_OF_FORCES, width));
-        let nearest = |place, width| if interaction.nearest { at(place, width) } else { None };
+        let nearest = |place, width| if interaction.nearest && !of_lists { at(place, width) } else { None };
         DeviceForces {
             place: PLACE,
             potentials: at(0, 8),
@@ -108,7 +144,7 @@ impl LateMachine {
 
     /// Returns the forces on some sinks: potential, vectors, and distance and index of the nearest.
     /// Vectors that the interaction does not have are zero.
-    pub fn read_forces(&self, count: usize, interaction: &Interaction) -> Result<Vec<LeftForce>> {
+    pub fn read_forces(&self, count: usize, interaction: &Interaction, of_lists: bool) -> Result<Vec<LeftForce>> {
         let mut bytes = vec![0u8; 8 * WIDTH_OF_FORCES * count];
         if count > 0 {
             self.callers.get(FORCES, &mut bytes)?;
@@ -119,8 +155,9 @@ impl LateMachine {
         };
         let given = 3 * interaction.n_derivatives;
         let component = |row: usize, place: usize| if place < given { number(row, 3 + place) } else { 0.0 };
-        let nearest_of =
-            |row: usize| interaction.nearest.then(|| (number(row, 1), number(row, 2).to_bits() as u32 as i32));
+        let nearest_of = |row: usize| {
+            (interaction.nearest && !of_lists).then(|| (number(row, 1), number(row, 2).to_bits() as u32 as i32))
+        };
         let force = |row: usize| LeftForce {
             potential: number(row, 0),
             vectors: (0..3 * MAX_DERIVATIVES).map(|place| component(row, place)).collect(),
@@ -128,6 +165,37 @@ impl LateMachine {
         };
         Ok((0..count).map(force).collect())
     }
+}
+
+/// Lists in arrays on the device.
+pub struct ListsInArrays {
+    groups: DeviceGroups,
+    sinks: DeviceBodies,
+    own: Option<(DeviceBodies, usize)>,
+    addresses: Option<DeviceArray>,
+}
+
+impl ListsInArrays {
+    /// Begins the forces.
+    pub fn start(&self, system: &mut System, skip_own_index: bool) -> Result<()> {
+        let bodies = |on_device, count| GivenBodies { count, on_device: Some(on_device), ..GivenBodies::default() };
+        let sources = match (self.own, self.addresses) {
+            (Some((own, count)), _) => GivenSources::Own(bodies(own, count)),
+            (None, Some(addresses)) => GivenSources::AddressesOnDevice(addresses),
+            (None, None) => GivenSources::Ranges,
+        };
+        let lists = GivenLists { groups: self.groups.count, division: Division::Device(self.groups), sources };
+        system.start_lists(skip_own_index, &bodies(self.sinks, self.groups.sink_count), &lists)
+    }
+}
+
+/// Returns the position and its derivatives of a source.
+fn vectors_of(source: &Source) -> Vectors {
+    let mut factorial = 1.0;
+    std::array::from_fn(|k| {
+        factorial *= k.max(1) as f64;
+        source.coefficients[k].map(|component| component * factorial)
+    })
 }
 
 /// The position and its derivatives, not divided.
