@@ -295,7 +295,7 @@ fn bits(forces: Forces) -> Vec<Vec<u64>> {
 }
 
 /// Whether a system takes no arrays on devices.
-fn is_refused(outcome: &Result<()>) -> bool {
+fn is_refused<T>(outcome: &Result<T>) -> bool {
     matches!(outcome, Err(Error::BadOption { name, .. }) if name.ends_with(".memory"))
 }
 
@@ -311,6 +311,8 @@ struct Play<'a> {
     neighbours: Option<Vec<Vec<i32>>>,
     /// The machine, if callers have memory on its devices.
     late: Option<LateMachine>,
+    /// Whether the system has refused its arrays.
+    has_refused: bool,
     found: Vec<String>,
 }
 
@@ -385,7 +387,18 @@ impl<'a> Play<'a> {
         prepare(&mut system, Some(0), None)?;
         let (written, neighbours, found) = (BTreeMap::new(), None, Vec::new());
         let setup = target.setup.clone();
-        Ok(Play { machine, setup, system, written, time: Some(0), tree: None, neighbours, late: None, found })
+        Ok(Play {
+            machine,
+            setup,
+            system,
+            written,
+            time: Some(0),
+            tree: None,
+            neighbours,
+            late: None,
+            has_refused: false,
+            found,
+        })
     }
 
     fn in_limbs(&self) -> bool {
@@ -473,7 +486,9 @@ impl<'a> Play<'a> {
             Some(late) => {
                 let sources = late.put_sources(derived, &interaction)?;
                 // Several devices without a tree refuse arrays.
-                self.system.set_sources_on_device(&sources, derived.len()).unwrap_or(false)
+                let taken = self.system.set_sources_on_device(&sources, derived.len());
+                self.has_refused |= is_refused(&taken);
+                if is_refused(&taken) { false } else { taken? }
             }
             None => false,
         };
@@ -503,20 +518,23 @@ impl<'a> Play<'a> {
             }
             _ => return begin(&mut self.system, begun, end),
         };
-        // Several devices without a tree refuse arrays.
+        self.has_refused |= is_refused(&started);
         if is_refused(&started) { begin(&mut self.system, begun, end) } else { started }
     }
 
     /// Waits for a block, of which the forces may be left on the device.
     fn wait(&mut self, begun: &Begun, count: usize) -> Result<Vec<Vec<u64>>> {
         let leaves = match begun {
-            Begun::Block { seed, .. } | Begun::OnDevice { seed, .. } => (seed % 3 > 0).then_some(false),
-            Begun::Groups { seed, .. } | Begun::Batch { seed, .. } => (seed % 3 > 0).then_some(true),
-            Begun::All { .. } => None,
+            Begun::Block { seed, .. }
+            | Begun::OnDevice { seed, .. }
+            | Begun::Groups { seed, .. }
+            | Begun::Batch { seed, .. } => seed % 3 > 0,
+            Begun::All { nj, .. } => nj % 3 > 0,
         };
-        let (Some(of_lists), Some(late)) = (leaves, &self.late) else { return self.system.wait().map(bits) };
+        let Some(late) = self.late.as_ref().filter(|_| leaves) else { return self.system.wait().map(bits) };
         let interaction = self.system.interaction().clone();
-        let waited = self.system.wait_on_device(&late.forces(&interaction, of_lists));
+        let waited = self.system.wait_on_device(&late.forces(&interaction));
+        self.has_refused |= is_refused(&waited);
         if is_refused(&waited) {
             return self.system.wait().map(bits);
         }
@@ -526,7 +544,7 @@ impl<'a> Play<'a> {
             let nearest = force.nearest.map(|(distance2, index)| [distance2.to_bits(), index as u64]);
             sums.flat_map(|sum| [sum.to_bits(), 0]).chain(nearest.into_iter().flatten()).collect()
         };
-        Ok(late.read_forces(count, &interaction, of_lists)?.into_iter().map(bits).collect())
+        Ok(late.read_forces(count, &interaction)?.into_iter().map(bits).collect())
     }
 
     fn end(&self) -> usize {
@@ -675,6 +693,10 @@ fn play_on(
     play.late = late.cloned();
     for call in calls {
         play.call(call).unwrap_or_else(|error| panic!("{call:?}: {error}"));
+    }
+    let is_moved = calls.iter().any(|call| matches!(call, Call::Move(devices) if *devices > 1));
+    if play.has_refused && target.setup.devices.len() == 1 && !is_moved {
+        play.found.push("one device refused arrays in its memory".into());
     }
     play.found
 }

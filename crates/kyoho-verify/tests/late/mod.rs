@@ -129,10 +129,10 @@ impl LateMachine {
         Ok(ListsInArrays { groups, sinks: DeviceBodies { radii2: None, steps: None, ..sinks }, own, addresses })
     }
 
-    /// Returns arrays of the caller for forces, without the nearest sources of lists.
-    pub fn forces(&self, interaction: &Interaction, of_lists: bool) -> DeviceForces {
+    /// Returns arrays of the caller for forces.
+    pub fn forces(&self, interaction: &Interaction) -> DeviceForces {
         let at = |place, width| column(FORCES, place, (WIDTH_OF_FORCES, width));
-        let nearest = |place, width| if interaction.nearest && !of_lists { at(place, width) } else { None };
+        let nearest = |place, width| if interaction.nearest { at(place, width) } else { None };
         DeviceForces {
             place: PLACE,
             potentials: at(0, 8),
@@ -144,7 +144,7 @@ impl LateMachine {
 
     /// Returns the forces on some sinks: potential, vectors, and distance and index of the nearest.
     /// Vectors that the interaction does not have are zero.
-    pub fn read_forces(&self, count: usize, interaction: &Interaction, of_lists: bool) -> Result<Vec<LeftForce>> {
+    pub fn read_forces(&self, count: usize, interaction: &Interaction) -> Result<Vec<LeftForce>> {
         let mut bytes = vec![0u8; 8 * WIDTH_OF_FORCES * count];
         if count > 0 {
             self.callers.get(FORCES, &mut bytes)?;
@@ -155,9 +155,8 @@ impl LateMachine {
         };
         let given = 3 * interaction.n_derivatives;
         let component = |row: usize, place: usize| if place < given { number(row, 3 + place) } else { 0.0 };
-        let nearest_of = |row: usize| {
-            (interaction.nearest && !of_lists).then(|| (number(row, 1), number(row, 2).to_bits() as u32 as i32))
-        };
+        let nearest_of =
+            |row: usize| interaction.nearest.then(|| (number(row, 1), number(row, 2).to_bits() as u32 as i32));
         let force = |row: usize| LeftForce {
             potential: number(row, 0),
             vectors: (0..3 * MAX_DERIVATIVES).map(|place| component(row, place)).collect(),
