@@ -326,6 +326,11 @@ fn prepare(system: &mut System, time: Option<i32>, tree: Option<f64>) -> Result<
     system.set_tree(tree.map(TreeAccuracy::Error))
 }
 
+/// Draws which sources are neighbours.
+fn criterion(seed: u64) -> NeighbourCriterion {
+    if seed % 3 == 0 { NeighbourCriterion::Plain } else { NeighbourCriterion::ByMass }
+}
+
 /// Draws lists for groups of as many sinks and sources, for a system that has sources below this
 /// address.
 fn lists_of(form: Form, sizes: &[(usize, usize)], seed: u64, end: usize) -> PlainLists {
@@ -360,12 +365,12 @@ fn begin(system: &mut System, begun: &Begun, end: usize) -> Result<()> {
             if in_limbs && seed % 2 == 0 {
                 return system.start_quad(*nj, *skip_own_index, sinks.iter().map(quad_sink));
             }
-            let criterion = if seed % 3 == 0 { NeighbourCriterion::Plain } else { NeighbourCriterion::ByMass };
-            system.set_neighbour_criterion(criterion);
+            system.set_neighbour_criterion(criterion(*seed));
             system.start_from_fn(*nj, *skip_own_index, sinks.len(), |number| sinks[number])
         }
         Begun::OnDevice { nj, skip_own_index, ni, seed } => {
             let (sinks, _) = sinks_in_arrays(*seed, *ni, system.tree().is_some());
+            system.set_neighbour_criterion(criterion(*seed));
             system.start_from_fn(*nj, *skip_own_index, sinks.len(), |number| sinks[number])
         }
         Begun::All { nj, softening2 } => system.start_all((*nj).min(end), *softening2),
@@ -508,6 +513,7 @@ impl<'a> Play<'a> {
             Begun::OnDevice { nj, skip_own_index, ni, seed } => {
                 let (sinks, is_each) = sinks_in_arrays(*seed, *ni, has_tree);
                 let bodies = late.put_sinks(&sinks, is_each, &interaction)?;
+                self.system.set_neighbour_criterion(criterion(*seed));
                 let softening2 = if is_each { 0.0 } else { sinks.first().map_or(0.0, |sink| sink.softening2) };
                 self.system.start_on_device(*nj, *skip_own_index, (&bodies, sinks.len()), softening2)
             }

@@ -32,6 +32,10 @@ const SOURCE_OFFSETS: u64 = RANGES + 1024;
 const SOURCES: u64 = SOURCE_OFFSETS + 1024;
 const SINKS: u64 = SOURCES + (8 * WIDTH * MOST) as u64;
 const FORCES: u64 = SINKS + (8 * WIDTH * MOST) as u64;
+/// That of sources that come with lists, which are read until the forces are there.
+const OWN: u64 = FORCES + (8 * WIDTH_OF_FORCES * MOST) as u64;
+/// The most such sources.
+const MOST_OWN: usize = 1000;
 
 /// The device and the stream of all arrays.
 const PLACE: DevicePlace = DevicePlace { name: "arrays of a test", device: 0, stream: 0 };
@@ -48,7 +52,7 @@ impl LateMachine {
     /// Returns a machine with this many GPUs, of which each does its work in another order.
     pub fn new(devices: usize) -> Result<LateMachine> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let bytes = FORCES as usize + 8 * WIDTH_OF_FORCES * MOST;
+        let bytes = OWN as usize + 8 * WIDTH * MOST_OWN;
         let callers = Arc::new(MemoryOfCallers::new(OpenCl::open(0)?, bytes)?);
         let schedule = Schedule::late(NUMBER.fetch_add(1, Ordering::Relaxed));
         Ok(LateMachine { schedule, callers, devices })
@@ -67,11 +71,20 @@ impl LateMachine {
 
     /// Puts sources into the memory of the caller.
     pub fn put_sources(&self, derived: &[(Source, Vectors)], interaction: &Interaction) -> Result<DeviceBodies> {
+        self.put_sources_at(SOURCES, derived, interaction)
+    }
+
+    fn put_sources_at(
+        &self,
+        first: u64,
+        derived: &[(Source, Vectors)],
+        interaction: &Interaction,
+    ) -> Result<DeviceBodies> {
         let row = |(source, vectors): &(Source, Vectors)| {
             row([source.mass, source.time, 0.0, 0.0, 0.0], source.index, vectors.as_flattened())
         };
-        self.put(SOURCES, &derived.iter().map(row).collect::<Vec<_>>())?;
-        let at = |place, width| column(SOURCES, place, (WIDTH, width));
+        self.put(first, &derived.iter().map(row).collect::<Vec<_>>())?;
+        let at = |place, width| column(first, place, (WIDTH, width));
         let vector = |k| if k < interaction.n_coefficients { at(6 + 3 * k, 24) } else { None };
         Ok(DeviceBodies {
             masses: at(0, 8),
@@ -119,7 +132,7 @@ impl LateMachine {
             }
             PlainSources::Own(all) => {
                 let derived: Vec<_> = all.iter().map(|source| (*source, vectors_of(source))).collect();
-                own = Some((self.put_sources(&derived, interaction)?, all.len()));
+                own = Some((self.put_sources_at(OWN, &derived, interaction)?, all.len()));
                 DeviceSources::Own(array(SOURCE_OFFSETS, 8), all.len())
             }
         };
