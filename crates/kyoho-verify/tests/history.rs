@@ -142,7 +142,7 @@ fn derived(seed: u64, count: usize) -> Vec<(Source, Vectors)> {
 /// Draws sinks for arrays on a device: each with its softening, which is returned as `true`, or with
 /// one for all.
 fn sinks_in_arrays(seed: u64, count: usize, has_tree: bool) -> (Vec<Sink>, bool) {
-    let is_each = seed % 2 == 0;
+    let is_each = seed.is_multiple_of(2);
     (sinks(seed, count, has_tree || !is_each), is_each)
 }
 
@@ -328,7 +328,7 @@ fn prepare(system: &mut System, time: Option<i32>, tree: Option<f64>) -> Result<
 
 /// Draws which sources are neighbours.
 fn criterion(seed: u64) -> NeighbourCriterion {
-    if seed % 3 == 0 { NeighbourCriterion::Plain } else { NeighbourCriterion::ByMass }
+    if seed.is_multiple_of(3) { NeighbourCriterion::Plain } else { NeighbourCriterion::ByMass }
 }
 
 /// Draws lists for groups of as many sinks and sources, for a system that has sources below this
