@@ -6,7 +6,7 @@ fn main() {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libkyoho.so.{}", interface_number());
         // A client may define functions with the same names. The library's own calls must not reach
         // them.
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
         // Helper threads may end after the last system is freed, so their code must stay loaded
         // after dlclose.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
