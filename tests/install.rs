@@ -187,6 +187,11 @@ fn programs_build_and_run_against_an_installation() {
         "lib/cmake/kyoho/kyoho-config.cmake",
         "lib/cmake/kyoho/kyoho-config-version.cmake",
         "bin/kyoho",
+        "share/man/man1/kyoho.1",
+        "share/man/man1/kyoho-model-plummer.1",
+        "share/bash-completion/completions/kyoho",
+        "share/fish/vendor_completions.d/kyoho.fish",
+        "share/zsh/site-functions/_kyoho",
         "lib/libkyoho_sapporo6.so",
         &format!("lib/libkyoho_sapporo6.so.{interface}"),
         "include/sapporo6.h",
@@ -268,7 +273,7 @@ fn programs_build_and_run_against_an_installation() {
     others.iter().for_each(|file| std::fs::write(file, "not Kyoho's").unwrap());
     run(Command::new("make").current_dir(root).arg("uninstall").arg(format!("PREFIX={}", prefix.display())));
     let mut left: Vec<PathBuf> =
-        ["lib", "include", "bin"].iter().flat_map(|folder| files_below(&prefix.join(folder))).collect();
+        ["lib", "include", "bin", "share"].iter().flat_map(|folder| files_below(&prefix.join(folder))).collect();
     left.sort();
     assert_eq!(left, others, "uninstall leaves files or takes those of others");
     assert!(!prefix.join("lib/cmake/kyoho").exists());

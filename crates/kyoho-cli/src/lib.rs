@@ -15,6 +15,7 @@ pub mod file;
 mod info;
 pub mod machine;
 pub mod model;
+mod pages;
 mod pair;
 pub mod picture;
 mod precision;
@@ -58,6 +59,10 @@ enum Command {
     Picture(density::Arguments),
     /// Make a Plummer model: short for `model plummer`
     Plummer(model::IsolatedArguments),
+    /// Print a script by which a shell completes subcommands and options
+    Completions(pages::CompletionsArguments),
+    /// Write pages for `man`: one about the command, one about each subcommand
+    Manual(pages::ManualArguments),
 }
 
 /// Returns what words say for a command, whose texts fit the width of the terminal. The first word
@@ -92,6 +97,8 @@ pub fn main() -> ExitCode {
         Command::Pair(arguments) => pair::run(&arguments).map(|()| true),
         Command::Picture(arguments) => density::run(&arguments).map(|()| true),
         Command::Plummer(arguments) => model::run_plummer(&arguments).map(|()| true),
+        Command::Completions(arguments) => pages::complete(&arguments, Arguments::command()).map(|()| true),
+        Command::Manual(arguments) => pages::write_manual(&arguments, Arguments::command()).map(|()| true),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
