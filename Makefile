@@ -7,7 +7,10 @@
 # make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with
 #                DROPIN=1 also in the place of the libraries that old codes link: libsapporo, libg6,
 #                libg5, libpg5, libpg6
+# make library   the library alone, for which half of the time of a whole build is enough
 # make wheel     the Python package with the library in it, in WHEEL (target/wheel)
+# make command-wheel   a Python package that brings the command alone, kyoho-cli, in WHEEL too
+# make release   from the tag vVERSION: sources, libraries and wheels for two processors, checksums
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -16,8 +19,14 @@ DROPIN ?=
 PROFILE ?= release
 # The one that makes the wheel, which serves any from 3.9 on.
 PYTHON ?= python3
-# The folder for the wheel, of which nothing else is kept.
+# The folder for the wheels. Of each package it keeps the last one that was made.
 WHEEL ?= $(TARGET)/wheel
+# The folder for the files of a release.
+RELEASE ?= $(TARGET)/release-$(VERSION)
+# The processor and the oldest C library that a build is for: x86_64 or aarch64, with glibc 2.28.
+# cargo-zigbuild and zig make it, which `make release` installs. Without it, it is this machine.
+ARCH ?=
+GLIBC := 2.28
 # Tests give some dependencies more features. Cargo takes what they have built only together with
 # them.
 WITH_TESTS := $(if $(filter dev,$(PROFILE)),--lib --bins --tests)
@@ -27,9 +36,25 @@ MAJOR := $(firstword $(subst ., ,$(VERSION)))
 # The number of the binary interface, as build.rs has it: before version 1 that of the minor version.
 INTERFACE := $(if $(filter 0,$(MAJOR)),0.$(word 2,$(subst ., ,$(VERSION))),$(MAJOR))
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-BUILT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+TRIPLE := $(if $(ARCH),$(ARCH)-unknown-linux-gnu,$(CARGO_BUILD_TARGET))
+BUILT := $(TARGET)/$(if $(TRIPLE),$(TRIPLE)/)$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+CARGO_BUILD := cargo $(if $(ARCH),zigbuild --target $(TRIPLE).$(GLIBC),build) --locked --profile $(PROFILE) $(WITH_TESTS)
+# The C compiler and the tools for libraries of ARCH. Those of one processor cannot read another's.
+ifneq ($(ARCH),)
+export CC := $(PYTHON) -m ziglang cc -target $(ARCH)-linux-gnu.$(GLIBC)
+export AR := $(ARCH)-linux-gnu-ar
+export STRIP := $(ARCH)-linux-gnu-strip
+OBJCOPY := $(ARCH)-linux-gnu-objcopy
+endif
+OBJCOPY ?= objcopy
 ROOT := $(DESTDIR)$(PREFIX)
 CMAKE := $(ROOT)/lib/cmake/kyoho
+# The pages of the manual, and where bash, fish and zsh look for completions.
+MANUAL := $(ROOT)/share/man/man1
+COMPLETIONS := $(ROOT)/share/bash-completion/completions/kyoho $(ROOT)/share/fish/vendor_completions.d/kyoho.fish \
+	$(ROOT)/share/zsh/site-functions/_kyoho
+# A command that writes them, if that of a build for another processor cannot run here.
+WRITER ?= $(BUILT)/kyoho
 # Old interfaces whose plain names are in a library of their own: forwards/NAME.c, include/NAME.h.
 FORWARDS := sapporo6 yebisu nbody6 nbody6pp
 
@@ -43,7 +68,8 @@ WEAK := 'g6*' 'g5_*' get_device_count
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
-.PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders tests-with-amuse other-tests check tests build install uninstall wheel demo-tools test-tools
+.PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders tests-with-amuse tests-of-wheels other-tests check tests build \
+	library forwards install uninstall wheel command-wheel both-wheels release demo-tools test-tools
 
 demo: demo-tools build
 	$(BUILT)/kyoho info
@@ -59,6 +85,7 @@ test: test-tools
 test-all: test
 	cargo test --no-fail-fast --package kyoho-articles
 	$(MAKE) tests-with-amuse
+	$(MAKE) tests-of-wheels
 
 suite-of-order-4:
 	cargo test --no-fail-fast --test conformance -- order_4
@@ -68,6 +95,14 @@ suite-of-other-orders:
 
 tests-with-amuse:
 	cargo test --no-fail-fast --test amuse
+
+# The wheels of a release, in a folder of their own.
+tests-of-wheels: export PATH := $(abspath $(TARGET))/release-tools/bin:$(PATH)
+tests-of-wheels:
+	packaging/release/tools $(TARGET)/release-tools x86_64 aarch64
+	$(MAKE) wheel ARCH=x86_64 WHEEL=$(TARGET)/wheels-for-all
+	$(MAKE) wheel ARCH=aarch64 WHEEL=$(TARGET)/wheels-for-all
+	packaging/wheels/try $(TARGET)/wheels-for-all/*.whl
 
 other-tests:
 	cargo test --no-fail-fast -- --skip conforms --skip with_amuse
@@ -99,14 +134,33 @@ check:
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet
 
 build:
-	cargo build --profile $(PROFILE) $(WITH_TESTS)
+	$(CARGO_BUILD)
+	$(MAKE) forwards
+
+# A build for tests has made it with everything else.
+library:
+	$(CARGO_BUILD) $(if $(WITH_TESTS),,--package kyoho --lib)
+	$(MAKE) forwards
+
+forwards:
 	set -e; for name in $(FORWARDS); do forwards/build $$name $(BUILT); done
 
 # In the place of what was there: the name has the version and the newest C library.
-wheel: build
-	rm -rf $(WHEEL)
-	KYOHO_BUILT=$(abspath $(BUILT)) $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps \
-		--wheel-dir $(WHEEL) ./python
+WHEEL_OF = rm -f $(WHEEL)/$(1)-*_$(or $(ARCH),$(shell uname -m)).whl && KYOHO_BUILT=$(abspath $(BUILT)) $(PYTHON) -m pip wheel --quiet \
+	--disable-pip-version-check --no-deps --wheel-dir $(WHEEL) $(2)
+
+wheel: library
+	$(call WHEEL_OF,kyoho,./python)
+
+command-wheel: build
+	$(call WHEEL_OF,kyoho_cli,./python/command)
+
+both-wheels: build
+	$(call WHEEL_OF,kyoho,./python)
+	$(call WHEEL_OF,kyoho_cli,./python/command)
+
+release:
+	packaging/release/make $(VERSION) $(RELEASE)
 
 install: build
 	@for header in $(HEADERS); do \
@@ -120,11 +174,16 @@ install: build
 	install -m 755 $(BUILT)/libkyoho.so $(ROOT)/lib/libkyoho.so.$(VERSION)
 	ln -sf libkyoho.so.$(VERSION) $(ROOT)/lib/libkyoho.so.$(INTERFACE)
 	ln -sf libkyoho.so.$(INTERFACE) $(ROOT)/lib/libkyoho.so
-	objcopy --wildcard --remove-section=.llvmbc --remove-section=.llvmcmd $(addprefix --weaken-symbol=,$(WEAK)) \
+	$(OBJCOPY) --wildcard --remove-section=.llvmbc --remove-section=.llvmcmd $(addprefix --weaken-symbol=,$(WEAK)) \
 		$(BUILT)/libkyoho.a $(ROOT)/lib/libkyoho.a
 	chmod 644 $(ROOT)/lib/libkyoho.a
 	install -m 644 $(addprefix include/,$(HEADERS)) include/kyoho.f90 $(ROOT)/include
 	install -m 755 $(BUILT)/kyoho $(ROOT)/bin/kyoho
+	$(WRITER) manual $(MANUAL)
+	install -d $(dir $(COMPLETIONS))
+	$(WRITER) completions bash > $(word 1,$(COMPLETIONS))
+	$(WRITER) completions fish > $(word 2,$(COMPLETIONS))
+	$(WRITER) completions zsh > $(word 3,$(COMPLETIONS))
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' packaging/kyoho.pc.in > $(ROOT)/lib/pkgconfig/kyoho.pc
 	install -m 644 packaging/kyoho-config.cmake $(CMAKE)
 	sed -e 's|@VERSION@|$(VERSION)|' packaging/kyoho-config-version.cmake.in > $(CMAKE)/kyoho-config-version.cmake
@@ -150,7 +209,7 @@ uninstall:
 	rm -f $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/lib/pkgconfig/kyoho_*.pc
 	rm -f $(CMAKE)/kyoho-config.cmake $(CMAKE)/kyoho-config-version.cmake
 	if [ -d $(CMAKE) ]; then rmdir --ignore-fail-on-non-empty $(CMAKE); fi
-	rm -f $(ROOT)/bin/kyoho $(ROOT)/include/kyoho.f90
+	rm -f $(ROOT)/bin/kyoho $(ROOT)/include/kyoho.f90 $(MANUAL)/kyoho.1 $(MANUAL)/kyoho-*.1 $(COMPLETIONS)
 	for header in $(HEADERS); do \
 		file=$(ROOT)/include/$$header; \
 		if $(IS_OURS) $$file; then rm -f $$file; fi; \

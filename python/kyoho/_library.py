@@ -1,9 +1,10 @@
-"""The shared library that comes with the package."""
+"""The shared library that comes with the package, or is installed."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_void_p
 
 from . import _structures as structures
@@ -13,7 +14,17 @@ from ._errors import Error, Result
 VERSION = 200
 # Before version 1 the number of the binary interface is that of the minor version.
 INTERFACE = f"0.{VERSION // 100}" if VERSION < 10000 else str(VERSION // 10000)
-PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", f"libkyoho.so.{INTERFACE}")
+
+
+def _find() -> str:
+    """The library that the wheel brings; without it that of Python's prefix, as conda has it, or the loader's."""
+    name = f"libkyoho.so.{INTERFACE}"
+    places = (os.path.dirname(os.path.abspath(__file__)), sys.prefix)
+    paths = [os.path.join(place, "lib", name) for place in places]
+    return next(filter(os.path.exists, paths), name)
+
+
+PATH = _find()
 
 _SYSTEM = c_void_p
 _PAIR = c_void_p
@@ -106,7 +117,7 @@ def _load() -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(PATH)
     except OSError as error:
-        raise ImportError(f"{PATH} cannot be loaded, which the wheel of kyoho brings: {error}") from error
+        raise ImportError(f"{PATH} cannot be loaded, which a wheel or an installation brings: {error}") from error
     for name, arguments in _RESULTS.items():
         function = getattr(library, name)
         function.argtypes = arguments

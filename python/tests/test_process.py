@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,7 +58,16 @@ def test_no_library_of_a_gpu_is_loaded_before_it_is_used():
 
 def test_nothing_but_numpy_is_needed():
     metadata = importlib.metadata.requires("kyoho")
-    assert [line.split(">")[0] for line in metadata] == ["numpy"]
+    # The command is a package of its own, which comes if it is asked for.
+    assert [line.split(">")[0] for line in metadata if "extra ==" not in line] == ["numpy"]
+
+
+def test_an_installed_library_serves_a_package_that_brings_none(tmp_path):
+    package = pathlib.Path(kyoho.__file__).parent
+    shutil.copytree(package, tmp_path / "kyoho", ignore=shutil.ignore_patterns("lib"))
+    code = "import kyoho; print(kyoho.__file__, kyoho.info().library)"
+    told = run(code, PYTHONPATH=str(tmp_path), LD_LIBRARY_PATH=str(package / "lib")).split()
+    assert told == [str(tmp_path / "kyoho" / "__init__.py"), f"libkyoho.so.{INTERFACE}"]
 
 
 def test_systems_that_are_left_at_the_end_say_nothing():
