@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use common::programs::alone;
-use common::{folder, root, succeed};
+use common::{folder, root, succeed, text};
 
 /// Runs make for an installation below a prefix.
 fn make(target: &str, prefix: &Path, more: &[&str]) {
@@ -190,6 +190,42 @@ fn a_configure_script_finds_it_as_amuses_does() {
     let said = configured(&[("PKG_CONFIG_PATH", lib.join("pkgconfig").display().to_string())]);
     assert!(said.starts_with("symbols no no, modules yes yes"), "{said}");
     assert!(said.contains(&format!("-L{} -lsapporo", lib.display())), "{said}");
+}
+
+/// The macro that is offered to AMUSE: an installed module is taken before a library that lies in the
+/// compiler's path, and one that cannot be linked ends the configuration.
+#[test]
+fn the_macro_for_amuse_asks_pkg_config_first() {
+    let folder = folder("dropin_macro");
+    let text = text("packaging/amuse/upstream/amuse_lib_sapporo_light.m4");
+    std::fs::write(folder.join("macro.m4"), text).unwrap();
+    let script = "AC_INIT([client], [1.0])\nAC_PROG_CC\nAC_PROG_CXX\nAC_LANG([C++])\nm4_include([macro.m4])\n\
+        AC_DEFUN([AMUSE_LIB], [AC_LANG_PUSH([C])\nAC_SEARCH_LIBS([$4], [$3], [$1_LIBS=$LIBS], [$1_LIBS=none])\n\
+        AC_LANG_POP([C])])\n\
+        AMUSE_LIB_SAPPORO_LIGHT()\nAS_ECHO([\"libraries $SAPPORO_LIGHT_LIBS\"])\n";
+    std::fs::write(folder.join("configure.ac"), script).unwrap();
+    let other = folder.join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("other.c"), "int get_device_count(void) { return 0; }\n").unwrap();
+    let mut compiler = Command::new("cc");
+    succeed(compiler.current_dir(&other).args(["-shared", "-fPIC", "-o", "libsapporo.so", "other.c"]));
+    succeed(Command::new("sh").current_dir(&folder).args(["-c", "aclocal && autoconf"]));
+    let flags = format!("-L{}", other.display());
+    let configure = |modules: Option<&Path>| {
+        let mut configure = Command::new("./configure");
+        configure.current_dir(&folder).env_remove("PKG_CONFIG_PATH").env_remove("LIBRARY_PATH").env("LDFLAGS", &flags);
+        let output = configure.envs(modules.map(|path| ("PKG_CONFIG_PATH", path))).output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    assert!(configure(None).contains("libraries -lsapporo"));
+    let lib = prefix().join("lib");
+    let said = configure(Some(&lib.join("pkgconfig")));
+    let words: Vec<&str> = said.lines().find_map(|line| line.strip_prefix("libraries ")).unwrap().split(' ').collect();
+    assert!(words.contains(&format!("-L{}", lib.display()).as_str()), "{said}");
+    assert!(words.contains(&format!("-Wl,-rpath,{}", lib.display()).as_str()), "{said}");
+    let module = std::fs::read_to_string(lib.join("pkgconfig/sapporo_light.pc")).unwrap();
+    std::fs::write(other.join("sapporo_light.pc"), module.replace("-lsapporo", "-lmissing")).unwrap();
+    assert!(configure(Some(&other)).contains("names no library that can be linked"));
 }
 
 #[test]
