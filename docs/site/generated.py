@@ -1,0 +1,228 @@
+"""What the site takes from the sources, as Markdown: headers of C, the Python package, the help of
+the command, scripts, and the notes.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+# The parts of the site and their pages.
+PARTS = {
+    "Start": ["start", "environment", "gallery"],
+    "Guides": [
+        "guides/star-cluster",
+        "guides/galaxy",
+        "guides/small-systems",
+        "guides/gpu-arrays",
+        "guides/own-interaction",
+        "python",
+        "command",
+        "guides/amuse",
+        "dropin",
+        "mpi",
+        "opencl",
+    ],
+    "Reference": [
+        "reference/kyoho-h",
+        "interfaces/native",
+        "interfaces/lists-and-trees",
+        "interfaces/devices",
+        "reference/python",
+        "reference/command",
+        "pairs",
+        "interfaces/old-calls",
+        "reference/old-headers",
+    ],
+    "How right, how fast, how it works": [
+        "accuracy",
+        "benchmarks",
+        "figures",
+        "architecture",
+        "notes/README",
+    ],
+}
+
+# What a name of kyoho.h begins with, and the section that it belongs to.
+SECTIONS = {
+    "kyoho_system_": "Systems",
+    "kyoho_integrator_": "Integrators",
+    "kyoho_pair_": "Pair interactions",
+    "": "The library",
+}
+
+SUBCOMMANDS = ["info", "verify", "bench", "run", "converge", "model", "picture", "pair"]
+
+
+def fill(app, docname, source):
+    """Puts what is generated into a page of the site."""
+    text = source[0]
+    if docname == "index":
+        text += "".join(toctree(caption, pages) for caption, pages in PARTS.items())
+    kinds = {"header": header, "python": python, "help": help_of_the_command, "script": script, "notes": notes}
+    text = re.sub(r"<!-- generated: (\w+) ?(.*?) -->", lambda found: kinds[found[1]](found[2]), text)
+    source[0] = re.sub(r"\]\(((?:\.\./)*)(notes/)?([a-z0-9-]+)\.md(#[\w-]+)?\)", lambda f: note_link(docname, f), text)
+
+
+def toctree(caption, pages):
+    lines = "\n".join(pages)
+    return f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{lines}\n```\n"
+
+
+# ---- headers of C ----
+
+
+def fence(kind, argument, *contents):
+    """A directive with contents, in a fence that is longer than those within it."""
+    content = "\n\n".join(contents).strip()
+    longest = max([3, *(len(run) for run in re.findall("`{3,}|:{3,}", content))])
+    mark = "`" * (longest + 1)
+    return f"{mark}{{{kind}}} {argument}\n\n{content}\n{mark}\n"
+
+
+def prose(comment):
+    """The text of a comment; lines that are set in are code."""
+    text = "\n".join(re.sub("^ ?", "", line.strip()[2:]) for line in comment.splitlines())
+    return re.sub(r"(?m)^(?: {4}.*\n?)+", lambda found: f"```c\n{found[0].rstrip()}\n```\n", text)
+
+
+def split(text):
+    """Comments and the code that follows each, of a header or of the inside of a structure."""
+    pattern = r"((?:^[ ]*//.*\n)*)^([ ]*[^/\s#][^;{]*(?:\{[^}]*\}[^;]*)?;|#define(?:.*\\\n)*.*)"
+    for found in re.finditer(pattern, text, re.MULTILINE):
+        yield prose(found[1]), " ".join(found[2].split())
+
+
+def members(body, kind):
+    """The directives of the inside of a structure or an enumeration."""
+    body = re.sub(r"(?m)^(\s*[A-Z]\w*(?: = .*?)?),$", r"\1;", body)
+    return [fence(kind, code.rstrip(";"), comment) for comment, code in split(body)]
+
+
+def item(comment, code, text):
+    """The directive of something that a header declares, with its name; None for what has none."""
+    if found := re.match(r"#define (\w+)(.*)", code):
+        is_plain = found[2] and "{" not in found[2] and "(int" not in found[2]
+        return found[1], "Numbers", fence("c:macro", found[1], f"`{found[2].strip()}`" if is_plain else "", comment)
+    if found := re.match(r"typedef int32_t (\w+);$", code):
+        values = re.search(rf"typedef int32_t {found[1]};\nenum \{{\n(.*?)\n\}};", text, re.DOTALL)
+        inside = members(values[1], "c:enumerator") if values else []
+        return found[1], "Types", fence("c:enum", found[1], comment, *inside)
+    if found := re.match(r"typedef struct (\w+)\s*\{", code):
+        body = re.search(rf"typedef struct {found[1]} \{{\n(.*?)\n\}} {found[1]};", text, re.DOTALL)
+        return found[1], "Structures", fence("c:struct", found[1], comment, *members(body[1], "c:member"))
+    if found := re.match(r"typedef struct (\w+) \w+;", code):
+        return found[1], "Types", fence("c:struct", found[1], comment)
+    if found := re.match(r"typedef .*\(\*(\w+)\)", code):
+        return found[1], "Types", fence("c:type", code[8:-1], comment)
+    if found := re.match(r"(?!enum|typedef|extern).*?(\w+)\(.*\);", code):
+        section = next(title for prefix, title in SECTIONS.items() if found[1].startswith(prefix))
+        return found[1], section, fence("c:function", code[:-1], comment)
+    return None
+
+
+def header(path):
+    """The reference of a header: its opening comment, then what it declares, by sections."""
+    text = (ROOT / path).read_text()
+    opening, rest = text.split("#ifndef", 1)
+    # A second name of a number, or of a structure, is no second declaration.
+    rest = re.sub(r"(?m)^#(?!define).*\n", "", rest.split("\n", 2)[2]).replace('extern "C" {\n', "")
+    sections = {}
+    for comment, code in split(rest):
+        if made := item(comment, code, rest):
+            _, section, directive = made
+            sections.setdefault(section, []).append(directive)
+    is_native = path.endswith("kyoho.h")
+    parts = [prose(opening)]
+    for title, directives in sections.items():
+        if is_native:
+            parts.append(f"## {title}")
+        parts += directives
+    return "\n\n".join(parts)
+
+
+# ---- the Python package ----
+
+
+def python(_):
+    """The public names of the package: functions, classes, and what these hand over."""
+    import kyoho
+
+    names = [name for name in kyoho.__all__ if name != "__version__"]
+    classes = ["System", "Cluster", "Pair"]
+    functions = [name for name in names if not isinstance(getattr(kyoho, name), type)]
+    others = [name for name in names if name not in classes + functions]
+    parts = {"Functions": functions, "Classes": classes, "What calls take and hand over": others}
+    text = []
+    for title, members in parts.items():
+        text.append(f"## {title}\n")
+        for name in members:
+            kind = "autofunction" if name in functions else "autoclass"
+            options = "" if name in functions else "\n   :members:\n   :inherited-members: tuple, object, Exception"
+            text.append(f"```{{eval-rst}}\n.. {kind}:: kyoho.{name}{options}\n```\n")
+    text.append("## In the place of pytreegrav\n\n```{eval-rst}\n.. automodule:: kyoho.compat.pytreegrav\n   :members:\n```\n")
+    return "\n".join(text)
+
+
+# ---- the command ----
+
+
+def told(*words):
+    """What the command tells of itself, with each option in one line."""
+    command = [os.environ["KYOHO_COMMAND"], "help", *words]
+    environment = {**os.environ, "COLUMNS": "4000", "NO_COLOR": "1"}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def help_of_the_command(_):
+    """A section for each subcommand, with those of `model` and `pair` below them."""
+    text = []
+    for subcommand in SUBCOMMANDS:
+        said = told(subcommand)
+        text.append(of_subcommand([subcommand], said, "##"))
+        commands = re.search(r"\nCommands:\n(.*?)\n\n", said, re.DOTALL)
+        for name in re.findall(r"(?m)^  (\S+)", commands[1] if commands else ""):
+            if name != "help":
+                text.append(of_subcommand([subcommand, name], told(subcommand, name), "###"))
+    return "\n".join(text)
+
+
+def of_subcommand(words, said, level):
+    """The help of a subcommand: a line on what it does, its usage, a list of arguments and options."""
+    about, usage = re.match(r"(.*?)\n\nUsage: (.*?)\n", said, re.DOTALL).groups()
+    text = [f"{level} `kyoho {' '.join(words)}`\n", f"{escaped(about)}\n", f"```text\n{usage}\n```\n"]
+    for line in re.findall(r"(?m)^ +([-<\[].*)$", said):
+        name, _, meaning = line.partition("  ")
+        if name != "-h, --help":
+            text.append(f"`{name.strip()}`\n: {escaped(meaning.strip())}\n")
+    return "\n".join(text)
+
+
+def escaped(text):
+    """A text of the help as Markdown."""
+    text = re.sub(r"(?<!`)(<[A-Z]+>|--[a-z0-9-]+)(?!`)", r"`\1`", text)
+    return text.replace("*", r"\*").replace("[default: ", r"(default: ").replace("]", ")") if "[default" in text else text
+
+
+# ---- scripts and notes ----
+
+
+def script(path):
+    return f"```python\n{(ROOT / path).read_text()}```\n"
+
+
+def notes(_):
+    """All notes on one page; each has an anchor by the name of its file."""
+    text = []
+    for page in sorted((ROOT / "docs/notes").glob("[a-z]*.md")):
+        note = re.sub(r"(?m)^(#+) ", r"#\1 ", page.read_text())
+        text.append(f"\n(note-{page.stem})=\n{note}")
+    return "\n".join(text)
+
+
+def note_link(docname, found):
+    """A link to a note leads to its place on the page of all notes."""
+    is_note = (ROOT / f"docs/notes/{found[3]}.md").is_file() and (found[2] or docname.startswith("notes/"))
+    return f"](#note-{found[3]})" if is_note else found[0]
