@@ -52,3 +52,5 @@ html_theme_options = {"source_edit_link": "", "top_of_page_buttons": []}
 
 def setup(app):
     app.connect("source-read", generated.fill)
+    # Before Napoleon reads the sections of a docstring.
+    app.connect("autodoc-process-docstring", generated.free_text, priority=1)

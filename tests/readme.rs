@@ -41,12 +41,12 @@ fn is_a_quarter_towards_the_other(printed: &str) {
 
 #[test]
 fn the_program_in_c() {
-    is_a_quarter_towards_the_other(&printed_by(("README.md", "c"), "two_bodies.c", "gcc", NATIVE));
+    is_a_quarter_towards_the_other(&printed_by(("docs/start.md", "c"), "two_bodies.c", "gcc", NATIVE));
 }
 
 #[test]
 fn the_program_in_fortran() {
-    let printed = printed_by(("README.md", "fortran"), "two_bodies.f90", "gfortran", &["-std=f2018"]);
+    let printed = printed_by(("docs/start.md", "fortran"), "two_bodies.f90", "gfortran", &["-std=f2018"]);
     is_a_quarter_towards_the_other(&printed);
 }
 

@@ -134,13 +134,13 @@ def header(path):
         if made := item(comment, code, rest):
             _, section, directive = made
             sections.setdefault(section, []).append(directive)
-    is_native = path.endswith("kyoho.h")
-    parts = [prose(opening)]
-    for title, directives in sections.items():
-        if is_native:
-            parts.append(f"## {title}")
-        parts += directives
-    return "\n\n".join(parts)
+    if path == "include/kyoho.h":
+        named = [[f"## {title}", *directives] for title, directives in sections.items()]
+        return "\n\n".join([prose(opening), *sum(named, [])])
+    # Two headers have calls of one name.
+    scope = pathlib.Path(path).stem
+    declared = sum(sections.values(), [])
+    return "\n\n".join([prose(opening), f"```{{c:namespace}} {scope}\n```", *declared, "```{c:namespace} NULL\n```"])
 
 
 # ---- the Python package ----
@@ -160,10 +160,31 @@ def python(_):
         text.append(f"## {title}\n")
         for name in members:
             kind = "autofunction" if name in functions else "autoclass"
-            options = "" if name in functions else "\n   :members:\n   :inherited-members: tuple, object, Exception"
+            options = "" if name in functions else "\n   :members:"
+            if name in classes:
+                options += "\n   :inherited-members:"
             text.append(f"```{{eval-rst}}\n.. {kind}:: kyoho.{name}{options}\n```\n")
     text.append("## In the place of pytreegrav\n\n```{eval-rst}\n.. automodule:: kyoho.compat.pytreegrav\n   :members:\n```\n")
     return "\n".join(text)
+
+
+def free_text(app, what, name, obj, options, lines):
+    """Closes the sections of a docstring before plain text and examples that follow them."""
+    closed, is_within = [], False
+    for line, following in zip(lines, [*lines[1:], ""]):
+        is_title = set(following) == {"-"} and len(following) > 3
+        starts = line and not line[0].isspace() and (not closed or not closed[-1].strip())
+        if is_within and starts and not is_title and not is_parameter(line, following):
+            closed += ["Examples", "--------"] if line.startswith(">>>") else ["Notes", "-----"]
+            is_within = False
+        is_within = is_within or is_title
+        closed.append(line)
+    lines[:] = closed
+
+
+def is_parameter(line, following):
+    """Whether a line behind a blank one names a parameter, of which there may be more."""
+    return bool(re.match(r"[\w, ]+ : |[\w, ]+$", line)) and following.startswith("    ")
 
 
 # ---- the command ----
@@ -210,7 +231,9 @@ def escaped(text):
 
 
 def script(path):
-    return f"```python\n{(ROOT / path).read_text()}```\n"
+    """A script that unfolds."""
+    code = (ROOT / path).read_text()
+    return f"<details><summary>{path}</summary>\n\n```python\n{code}```\n\n</details>\n"
 
 
 def notes(_):

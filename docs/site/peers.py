@@ -38,6 +38,7 @@ def main():
 
     for name, times in BLOCKS.items():
         left.loglog(SINKS[: len(times)], times, "o-", color=COLOURS[name], label=name)
+    left.set_ylim(10, 40000)
     left.set(title="block step, 131072 bodies", xlabel="bodies that move", ylabel="microseconds (less is better)")
     left.legend(frameon=False, fontsize=8)
 
@@ -54,6 +55,14 @@ def main():
     right.set(title="tree of 1048576 bodies", xlabel="median error of accelerations", ylabel="milliseconds")
     right.set_ylim(1.2, 60)
     right.legend(frameon=False, fontsize=8)
+    left.set_xticks([1, 10, 100, 1000, 10000])
+    left.set_yticks([10, 100, 1000, 10000])
+    right.set_xticks([1e-4, 1e-3], ["1e-4", "1e-3"])
+    right.set_yticks([2, 5, 10, 20, 50])
+    for axis in (left.xaxis, left.yaxis, right.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("")
+    right.xaxis.set_minor_formatter("")
     for axes in (left, middle, right):
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle("One NVIDIA H100, 2026-11-26: Kyoho and other codes, Hermite order 4 in mixed precision; trees", fontsize=9)

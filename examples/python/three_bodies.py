@@ -31,7 +31,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=80, help="along each side of the region")
     parser.add_argument("--end", type=float, default=4.0, help="the time at the end")
-    parser.add_argument("--steps", type=int, default=4.0)
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--plot", metavar="FILE", help="draw the region, by matplotlib")
     arguments = parser.parse_args()
 
