@@ -11,6 +11,8 @@
 # make wheel     the Python package with the library in it, in WHEEL (target/wheel)
 # make command-wheel   a Python package that brings the command alone, kyoho-cli, in WHEEL too
 # make release   from the tag vVERSION: sources, libraries and wheels for two processors, checksums
+# make docs      the site of the documents, in SITE (target/docs); the first time it gets Sphinx for
+#                Python 3.11 or newer, later it needs no network
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -27,6 +29,9 @@ RELEASE ?= $(TARGET)/release-$(VERSION)
 # cargo-zigbuild and zig make it, which `make release` installs. Without it, it is this machine.
 ARCH ?=
 GLIBC := 2.28
+# The folder for the site, and that for what builds it.
+SITE ?= $(TARGET)/docs
+SITE_TOOLS := $(TARGET)/docs-tools
 # Tests give some dependencies more features. Cargo takes what they have built only together with
 # them.
 WITH_TESTS := $(if $(filter dev,$(PROFILE)),--lib --bins --tests)
@@ -68,8 +73,9 @@ WEAK := 'g6*' 'g5_*' get_device_count
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
-.PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders tests-with-amuse tests-of-wheels other-tests check tests build \
-	library forwards install uninstall wheel command-wheel both-wheels release demo-tools test-tools
+.PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders \
+	tests-with-amuse tests-of-wheels other-tests check tests build library forwards install uninstall \
+	wheel command-wheel both-wheels release demo-tools test-tools docs docs-tools
 
 demo: demo-tools build
 	$(BUILT)/kyoho info
@@ -162,6 +168,17 @@ both-wheels: build
 release:
 	packaging/release/make $(VERSION) $(RELEASE)
 
+# The package that is described is a copy with the library in it.
+docs: docs-tools build
+	rm -rf $(SITE_TOOLS)/package
+	mkdir -p $(SITE_TOOLS)/package
+	cp -r python/kyoho $(SITE_TOOLS)/package
+	rm -rf $(SITE_TOOLS)/package/kyoho/lib
+	mkdir $(SITE_TOOLS)/package/kyoho/lib
+	ln -s $(abspath $(BUILT))/libkyoho.so $(SITE_TOOLS)/package/kyoho/lib/libkyoho.so.$(INTERFACE)
+	KYOHO_PACKAGE=$(abspath $(SITE_TOOLS))/package KYOHO_COMMAND=$(abspath $(BUILT))/kyoho \
+		$(SITE_TOOLS)/bin/python -m sphinx -q -W --keep-going -d $(SITE_TOOLS)/doctrees docs $(SITE)
+
 install: build
 	@for header in $(HEADERS); do \
 		file=$(ROOT)/include/$$header; \
@@ -222,3 +239,12 @@ test-tools:
 	packaging/need gcc:gcc g++:g++ gfortran:gfortran autoconf:autoconf aclocal:automake pkg-config:pkgconf cmake:cmake \
 		python3:python3 pip3:python3-pip abidiff:abigail-tools readelf:binutils mpicc:libopenmpi-dev mpirun:openmpi-bin \
 		libOpenCL.so.1:ocl-icd-libopencl1 libpocl.so.2:pocl-opencl-icd /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd
+
+docs-tools:
+	packaging/need python3:python3 pip3:python3-pip
+	if ! cmp -s docs/requirements.txt $(SITE_TOOLS)/requirements.txt; then \
+		rm -rf $(SITE_TOOLS); \
+		$(PYTHON) -m venv --without-pip $(SITE_TOOLS); \
+		$(PYTHON) -m pip --python $(SITE_TOOLS)/bin/python install --quiet --disable-pip-version-check \
+			-r docs/requirements.txt && cp docs/requirements.txt $(SITE_TOOLS)/requirements.txt; \
+	fi

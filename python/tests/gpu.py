@@ -8,6 +8,8 @@ torch are installed, it tries their arrays too.
 
 import ctypes
 import importlib
+import pathlib
+import re
 
 import numpy
 
@@ -167,6 +169,15 @@ def compare(name, there, here, kind):
     print(f"sources of {name} on one another have the same bits by a tree")
 
 
+def page(name, module):
+    """The blocks of the page on arrays of the GPU that begin with a module."""
+    text = (pathlib.Path(__file__).parents[2] / "docs/guides/gpu-arrays.md").read_text()
+    for block in re.findall(r"^```python gpu\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        if block.startswith(f"import {name},"):
+            exec(block, {name: module})
+    print(f"the page on arrays of {name} does what it says")
+
+
 if __name__ == "__main__":
     print(kyoho.info())
     with_the_driver_alone()
@@ -177,3 +188,4 @@ if __name__ == "__main__":
             print(f"{name} is not installed")
         else:
             test(module)
+            page(name, module)

@@ -45,3 +45,18 @@ def test_photon_mass(tmp_path):
     rests = [row[2] for row in rows]
     assert len(rests) == 5 and all(abs(after) < 0.55 * abs(rest) for rest, after in zip(rests, rests[1:]))
     assert without_mass == 0 and abs(limit) < abs(rests[-1]) / 30
+
+
+def test_star_cluster(tmp_path):
+    rows = run("star_cluster.py", tmp_path, "--stars", "60", "--end", "0.5")
+    assert len(rows) == 21 and all(abs(error) < 1e-5 and 0 < heavy < 3 for _, heavy, _, error in rows)
+
+
+def test_rotation_curve(tmp_path):
+    rows = run("rotation_curve.py", tmp_path, "--bodies", "20000")
+    assert len(rows) == 10 and all(abs(halo / formula - 1) < 0.1 for _, _, halo, formula, _ in rows[1:])
+
+
+def test_three_bodies(tmp_path):
+    [(systems, median, largest, error)] = run("three_bodies.py", tmp_path, "--points", "10")
+    assert systems > 50 and median < largest and error < 0.1

@@ -15,7 +15,7 @@ use common::folder;
 
 /// The programs of others in command lines, and words of the shell. `kyoho-figures` is a crate of its
 /// own.
-const OTHERS: [&str; 25] = [
+const OTHERS: [&str; 28] = [
     "./configure",
     "./nbody.out",
     "Build/nbody6",
@@ -23,6 +23,8 @@ const OTHERS: [&str; 25] = [
     "cargo",
     "cc",
     "cd",
+    "conda",
+    "echo",
     "export",
     "g++",
     "gfortran",
@@ -34,6 +36,7 @@ const OTHERS: [&str; 25] = [
     "mpirun",
     "mypy",
     "nbody6++...",
+    "nvidia-cuda-mps-control",
     "pip",
     "printf",
     "python",
@@ -83,7 +86,11 @@ impl Page {
         let (mut blocks, mut prose, mut is_inside) = (Vec::new(), String::new(), false);
         for line in std::fs::read_to_string(path).expect("a page").lines() {
             match (line.strip_prefix("```"), is_inside) {
-                (Some(language), false) => blocks.push((language.to_string(), String::new())),
+                // A second word says what the block needs, such as a GPU.
+                (Some(language), false) => {
+                    let language = language.split(' ').next().unwrap_or_default();
+                    blocks.push((language.to_string(), String::new()));
+                }
                 (Some(_), true) => (),
                 (None, _) => {
                     let text = if is_inside { &mut blocks.last_mut().expect("a block").1 } else { &mut prose };
@@ -256,6 +263,23 @@ fn every_command_line_is_understood_and_none_is_unknown() {
             assert!(hidden.is_none(), "{}: {hidden:?} stands in a block that is not of sh", page.name);
         }
     }
+}
+
+/// Texts of pair interactions compile.
+#[test]
+fn pair_interactions_compile() {
+    let mut found = 0;
+    for page in pages(&root()).iter().map(|path| Page::read(path)) {
+        for (_, text) in page.blocks.iter().filter(|(_, text)| text.starts_with("pair ")) {
+            let file = folder(&format!("text_{found}")).join("text.pair");
+            std::fs::write(&file, text).expect("a file");
+            let output = Command::new(env!("CARGO_BIN_EXE_kyoho")).args(["pair", "explain"]).arg(file).output();
+            let output = output.expect("the command");
+            assert!(output.status.success(), "{}: {}", page.name, String::from_utf8_lossy(&output.stderr));
+            found += 1;
+        }
+    }
+    assert!(found > 0);
 }
 
 /// Calls in the prose may leave out what does not matter there, and have names for values.
