@@ -177,7 +177,7 @@ docs: docs-tools build
 	mkdir $(SITE_TOOLS)/package/kyoho/lib
 	ln -s $(abspath $(BUILT))/libkyoho.so $(SITE_TOOLS)/package/kyoho/lib/libkyoho.so.$(INTERFACE)
 	KYOHO_PACKAGE=$(abspath $(SITE_TOOLS))/package KYOHO_COMMAND=$(abspath $(BUILT))/kyoho \
-		$(SITE_TOOLS)/bin/python -m sphinx -q -W --keep-going -d $(SITE_TOOLS)/doctrees docs $(SITE)
+		$(SITE_TOOLS)/bin/python -m sphinx -q -W --keep-going -E -d $(SITE_TOOLS)/doctrees docs $(SITE)
 
 install: build
 	@for header in $(HEADERS); do \

@@ -105,7 +105,8 @@ def item(comment, code, text):
     """The directive of something that a header declares, with its name; None for what has none."""
     if found := re.match(r"#define (\w+)(.*)", code):
         is_plain = found[2] and "{" not in found[2] and "(int" not in found[2]
-        return found[1], "Numbers", fence("c:macro", found[1], f"`{found[2].strip()}`" if is_plain else "", comment)
+        section = "Structures" if found[1].endswith("_INIT") else "Numbers"
+        return found[1], section, fence("c:macro", found[1], f"`{found[2].strip()}`" if is_plain else "", comment)
     if found := re.match(r"typedef int32_t (\w+);$", code):
         values = re.search(rf"typedef int32_t {found[1]};\nenum \{{\n(.*?)\n\}};", text, re.DOTALL)
         inside = members(values[1], "c:enumerator") if values else []
