@@ -52,6 +52,10 @@ export STRIP := $(ARCH)-linux-gnu-strip
 OBJCOPY := $(ARCH)-linux-gnu-objcopy
 endif
 OBJCOPY ?= objcopy
+BUILT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+# The folder for the site, and that for what builds it.
+SITE ?= $(TARGET)/docs
+SITE_TOOLS := $(TARGET)/docs-tools
 ROOT := $(DESTDIR)$(PREFIX)
 CMAKE := $(ROOT)/lib/cmake/kyoho
 # The pages of the manual, and where bash, fish and zsh look for completions.
@@ -75,7 +79,7 @@ $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed
 
 .PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders \
 	tests-with-amuse tests-of-wheels other-tests check tests build library forwards install uninstall \
-	wheel command-wheel both-wheels release demo-tools test-tools docs docs-tools
+	wheel command-wheel both-wheels release demo-tools test-tools docs docs-tools site
 
 demo: demo-tools build
 	$(BUILT)/kyoho info
@@ -168,8 +172,11 @@ both-wheels: build
 release:
 	packaging/release/make $(VERSION) $(RELEASE)
 
+docs: build
+	$(MAKE) site
+
 # The package that is described is a copy with the library in it.
-docs: docs-tools build
+site: docs-tools
 	rm -rf $(SITE_TOOLS)/package
 	mkdir -p $(SITE_TOOLS)/package
 	cp -r python/kyoho $(SITE_TOOLS)/package
