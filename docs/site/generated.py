@@ -53,8 +53,6 @@ SECTIONS = {
     "": "The library",
 }
 
-SUBCOMMANDS = ["info", "verify", "bench", "run", "converge", "model", "picture", "pair"]
-
 
 def fill(app, docname, source):
     """Puts what is generated into a page of the site."""
@@ -136,11 +134,11 @@ def header(path):
             _, section, directive = made
             sections.setdefault(section, []).append(directive)
     if path == "include/kyoho.h":
-        named = [[f"## {title}", *directives] for title, directives in sections.items()]
-        return "\n\n".join([prose(opening), *sum(named, [])])
+        named = [part for title, directives in sections.items() for part in (f"## {title}", *directives)]
+        return "\n\n".join([prose(opening), *named])
     # Two headers have calls of one name.
     scope = pathlib.Path(path).stem
-    declared = sum(sections.values(), [])
+    declared = [directive for directives in sections.values() for directive in directives]
     return "\n\n".join([prose(opening), f"```{{c:namespace}} {scope}\n```", *declared, "```{c:namespace} NULL\n```"])
 
 
@@ -165,7 +163,8 @@ def python(_):
             if name in classes:
                 options += "\n   :inherited-members:"
             text.append(f"```{{eval-rst}}\n.. {kind}:: kyoho.{name}{options}\n```\n")
-    text.append("## In the place of pytreegrav\n\n```{eval-rst}\n.. automodule:: kyoho.compat.pytreegrav\n   :members:\n```\n")
+    text.append("## In the place of pytreegrav\n")
+    text.append("```{eval-rst}\n.. automodule:: kyoho.compat.pytreegrav\n   :members:\n```\n")
     return "\n".join(text)
 
 
@@ -201,14 +200,18 @@ def told(*words):
 def help_of_the_command(_):
     """A section for each subcommand, with those of `model` and `pair` below them."""
     text = []
-    for subcommand in SUBCOMMANDS:
+    for subcommand in subcommands(told()):
         said = told(subcommand)
         text.append(of_subcommand([subcommand], said, "##"))
-        commands = re.search(r"\nCommands:\n(.*?)\n\n", said, re.DOTALL)
-        for name in re.findall(r"(?m)^  (\S+)", commands[1] if commands else ""):
-            if name != "help":
-                text.append(of_subcommand([subcommand, name], told(subcommand, name), "###"))
+        for name in subcommands(said):
+            text.append(of_subcommand([subcommand, name], told(subcommand, name), "###"))
     return "\n".join(text)
+
+
+def subcommands(said):
+    """The names of the subcommands that a help has."""
+    listed = re.search(r"\nCommands:\n(.*?)\n\n", said, re.DOTALL)
+    return [name for name in re.findall(r"(?m)^  (\S+)", listed[1] if listed else "") if name != "help"]
 
 
 def of_subcommand(words, said, level):
@@ -225,7 +228,9 @@ def of_subcommand(words, said, level):
 def escaped(text):
     """A text of the help as Markdown."""
     text = re.sub(r"(?<!`)(<[A-Z]+>|--[a-z0-9-]+)(?!`)", r"`\1`", text)
-    return text.replace("*", r"\*").replace("[default: ", r"(default: ").replace("]", ")") if "[default" in text else text
+    if "[default: " in text:
+        text = text.replace("[default: ", "(default: ").replace("]", ")")
+    return text.replace("*", r"\*")
 
 
 # ---- scripts and notes ----

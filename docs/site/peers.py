@@ -65,7 +65,8 @@ def main():
     right.xaxis.set_minor_formatter("")
     for axes in (left, middle, right):
         axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle("One NVIDIA H100, 2026-11-26: Kyoho and other codes, Hermite order 4 in mixed precision; trees", fontsize=9)
+    title = "One NVIDIA H100, 2026-11-26: Kyoho and other codes, Hermite order 4 in mixed precision; trees"
+    figure.suptitle(title, fontsize=9)
     figure.savefig(sys.argv[1], metadata={"Date": None})
 
 

@@ -31,7 +31,15 @@ fn the_site_is_built() {
         assert!(asks.iter().all(|word| !page.contains(word)), "{name} asks another address for something");
     }
     let has = |name: &str, word: &str| pages.iter().any(|(page, text)| page.ends_with(name) && text.contains(word));
-    assert!(has("kyoho-h.html", "id=\"c.kyoho_system_force\"") && has("old-headers.html", "g6calc_firsthalf"));
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/kyoho.h");
+    let header = std::fs::read_to_string(header).expect("the header");
+    let declared =
+        header.lines().filter(|line| !line.starts_with("//") && line.contains(" *kyoho_") | line.contains(" kyoho_"));
+    let functions: Vec<&str> = declared.filter_map(|line| line.split_once('(')?.0.rsplit([' ', '*']).next()).collect();
+    let missing: Vec<&&str> =
+        functions.iter().filter(|name| !has("kyoho-h.html", &format!("id=\"c.{name}\""))).collect();
+    assert!(functions.len() > 50 && missing.is_empty(), "of {} functions these lack: {missing:?}", functions.len());
+    assert!(has("old-headers.html", "g6calc_firsthalf") && has("old-headers.html", "gpunb_regf_"));
     assert!(has("reference/python.html", "id=\"kyoho.gravity\"") && has("reference/command.html", "--report-error"));
 }
 
