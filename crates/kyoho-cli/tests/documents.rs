@@ -172,6 +172,7 @@ fn smaller(mut words: Vec<String>) -> Vec<String> {
         "run" if has(&words, "--plummer") => &[("--plummer", "16")],
         "run" if has(&words, "examples/plummer1024.txt") => &[("--t-end", "0.03125")],
         "run" if has(&words, "--eta") => &[("--eta", "0.05")],
+        "converge" => &[("--n", "16"), ("--halvings", "2")],
         "model" if has(&words, "cosmological-sphere") => &[("--grid", "6")],
         _ => &[],
     };
