@@ -2,7 +2,7 @@
 //!
 //! [`boundary`] and [`floating_point`] guard every entry point. [`native`] is the library's own
 //! interface, whose systems are found by [`handles`]. The old interfaces are [`g6`], [`g5`],
-//! [`hermite6`] and [`nbody6`]. They share [`arrays`], [`diagnostics`], [`forms`], [`lock`],
+//! [`hermite6`] and [`nbody6`]. They share [`arrays`], [`diagnostics`], [`forms`],
 //! [`opening`], [`process`] and [`refused`].
 
 pub mod arrays;
