@@ -10,9 +10,11 @@
 #include "steps/criterion.h"
 #include "steps/schedule.h"
 #include "steps/advance.h"
-#include "steps/chain.h"
 
-// The sums of blocks in a chain: a kernel for each number of accumulators that they have there.
+// Chains, where devices keep graphs. The sums of their blocks have a kernel for each number of
+// accumulators.
+#if CAN_WAIT
+#include "steps/chain.h"
 #undef CHAINED
 #define CHAINED 1
 #define SHAPE CHAINED_FEW
@@ -28,3 +30,4 @@
 #define SHAPE CHAINED_MANY
 #define CHAINED_NAME sum_many
 #include "direct/force.h"
+#endif

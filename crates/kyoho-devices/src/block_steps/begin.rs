@@ -84,7 +84,8 @@ impl<G: Gpu> GpuDevice<G> {
         let chunks = sources.chunks_below(count);
         self.on.update(sources, true)?;
         self.on.store.make_room_for_predicted(&self.on.gpu)?;
-        let (plans, most_rows) = chained_plans(&self.on.options, count, chunks)?;
+        let (plans, most_rows) =
+            if steps.kernels.has_chains() { chained_plans(&self.on.options, count, chunks)? } else { (Vec::new(), 0) };
         steps.make_room(&self.on.gpu, count, &interaction, (&plans, most_rows))?;
         let block = Block { skip_own_index: true, predicts: true, nj: count, units: rules.units, ..Block::default() };
         steps.forces = Step {

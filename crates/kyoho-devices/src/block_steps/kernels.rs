@@ -2,7 +2,7 @@
 
 use bytemuck::bytes_of;
 
-use kyoho_core::{Interaction, Result};
+use kyoho_core::{Error, Interaction, Result};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Launch};
 use kyoho_methods::block_steps::body_numbers;
 use kyoho_methods::gpu::code;
@@ -38,8 +38,9 @@ pub const CHAIN_THREADS: usize = 256;
 /// The most thread blocks that put bodies into sets.
 const MOST_BLOCKS: usize = 512;
 
-const NAMES: [&str; 7] =
-    ["schedule_bodies", "take_block", "advance_block", "sum_few", "sum_more", "sum_many", "end_chained"];
+const NAMES: [&str; 3] = ["schedule_bodies", "take_block", "advance_block"];
+/// Those of chains, which devices have that keep graphs: the sums, and the end.
+const NAMES_OF_CHAINS: [&str; 4] = ["sum_few", "sum_more", "sum_many", "end_chained"];
 
 /// Memory of bodies that step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,15 +84,19 @@ pub struct TakenAddresses<A> {
     pub forces: A,
 }
 
+/// The kernels of chains.
+struct ChainKernels<G: Gpu> {
+    /// The sums, in the order of [`CHAINED`], and the thread blocks that fill the device.
+    sums: Vec<(G::Kernel, usize)>,
+    end: G::Kernel,
+}
+
 /// The kernels of an interaction.
 pub struct Kernels<G: Gpu> {
     schedule: G::Kernel,
     take: G::Kernel,
     advance: G::Kernel,
-    sum: [G::Kernel; 3],
-    end: G::Kernel,
-    /// The thread blocks of the kernels that sum, which fill the device.
-    blocks_of_sums: [usize; 3],
+    chains: Option<ChainKernels<G>>,
 }
 
 /// Returns the words of a set of this many bodies.
@@ -102,15 +107,28 @@ pub fn words_of_set(bodies: usize) -> usize {
 impl<G: Gpu> Kernels<G> {
     /// Loads the kernels.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
-        let mut kernels = code::load_steps(gpu, interaction, &NAMES)?.into_iter();
+        let has_chains = gpu.properties().can_wait;
+        let names = if has_chains { [&NAMES[..], &NAMES_OF_CHAINS].concat() } else { NAMES.to_vec() };
+        let mut kernels = code::load_steps(gpu, interaction, &names)?.into_iter();
         let mut next = || kernels.next().expect("a kernel for each name");
-        let (schedule, take, advance, sum, end) = (next(), next(), next(), [next(), next(), next()], next());
-        let multiprocessors = gpu.properties().multiprocessors.max(1);
-        let mut blocks_of_sums = [multiprocessors; 3];
-        for ((blocks, kernel), shape) in blocks_of_sums.iter_mut().zip(&sum).zip(CHAINED) {
-            *blocks *= gpu.resident_blocks(kernel, SHAPES[shape].threads)?.unwrap_or(1).max(1);
+        let (schedule, take, advance) = (next(), next(), next());
+        let mut chains = None;
+        if has_chains {
+            let multiprocessors = gpu.properties().multiprocessors.max(1);
+            let mut sums = Vec::new();
+            for shape in CHAINED {
+                let kernel = next();
+                let resident = gpu.resident_blocks(&kernel, SHAPES[shape].threads)?.unwrap_or(1).max(1);
+                sums.push((kernel, multiprocessors * resident));
+            }
+            chains = Some(ChainKernels { sums, end: next() });
         }
-        Ok(Kernels { schedule, take, advance, sum, end, blocks_of_sums })
+        Ok(Kernels { schedule, take, advance, chains })
+    }
+
+    /// Whether there are chains.
+    pub fn has_chains(&self) -> bool {
+        self.chains.is_some()
     }
 
     /// Puts all bodies into empty sets at a time and its ticks.
@@ -242,8 +260,10 @@ impl<G: Gpu> Kernels<G> {
             unused,
         ]
         .map(Argument::Memory);
-        for ((kernel, blocks), shape) in self.sum.iter_mut().zip(self.blocks_of_sums).zip(CHAINED) {
-            let threads = SHAPES[shape].threads;
+        let none = || Error::Internal { what: "the device makes no chains of block steps".into() };
+        let ChainKernels { sums: kernels, end } = self.chains.as_mut().ok_or_else(none)?;
+        for ((kernel, blocks), shape) in kernels.iter_mut().zip(CHAINED) {
+            let (blocks, threads) = (*blocks, SHAPES[shape].threads);
             let launch = Launch { kernel, blocks, threads, overlaps: true, arguments: &of_sums };
             // SAFETY: the caller's promise; the arguments are those of the kernel.
             unsafe { gpu.launch(queue, launch)? };
@@ -270,7 +290,7 @@ impl<G: Gpu> Kernels<G> {
             memory.nearest,
         ]
         .map(Argument::Memory);
-        let kernel = &mut self.end;
+        let kernel = end;
         let launch =
             Launch { kernel, blocks: CHAINED_PARTS, threads: CHAIN_THREADS, overlaps: true, arguments: &arguments };
         // SAFETY: the caller's promise; the arguments are those of the kernel.

@@ -221,7 +221,7 @@ impl<G: Gpu> StepWork<G> {
         wait_for_flag(gpu, queue, || self.read(sequence, word), sequence, || false).map(|_| ())
     }
 
-    /// Begins the kernels of a chain, the first block of which has this number, one by one.
+    /// Begins the kernels of a chain, the first block of which has this number.
     ///
     /// # Safety
     /// See [`StepWork::take`].
@@ -238,12 +238,8 @@ impl<G: Gpu> StepWork<G> {
         Ok(())
     }
 
-    /// Returns the chain that begins with a place, recorded for the memory that there is now; `None`
-    /// where the device records none.
-    fn graph(&mut self, device: &GpuDevice<G>, place: u32) -> Result<Option<&G::Graph>> {
-        if self.notes_on_device.is_some() {
-            return Ok(None);
-        }
+    /// Returns the chain that begins with a place, recorded for the memory that there is now.
+    fn graph(&mut self, device: &GpuDevice<G>, place: u32) -> Result<&G::Graph> {
         let (memory, taken) = (self.addresses(device), [self.taken(0), self.taken(1)]);
         let bodies = self.rules.bodies as usize;
         let is_for = |known: &Chains<G>| known.memory == memory && known.taken == taken && known.bodies == bodies;
@@ -254,7 +250,8 @@ impl<G: Gpu> StepWork<G> {
             let begin = &mut || unsafe { self.begin_chain(device, place) };
             chains.graphs[turn(place)] = device.on.gpu.graph(&device.on.queues[0], begin)?;
         }
-        Ok(self.chains.insert(chains).graphs[turn(place)].as_ref())
+        let none = || Error::Internal { what: "the device keeps no graphs of block steps".into() };
+        self.chains.insert(chains).graphs[turn(place)].as_ref().ok_or_else(none)
     }
 }
 
@@ -304,12 +301,10 @@ impl<G: Gpu> GpuDevice<G> {
         let first = steps.last;
         self.on.have_changed();
         steps.pieces.clear();
-        match steps.graph(self, first)? {
-            // SAFETY: as below; the graph was recorded with the memory that there is.
-            Some(graph) => unsafe { self.on.gpu.launch_graph(&self.on.queues[0], graph)? },
-            // SAFETY: there is room for all bodies; memory is dropped after the queue has ended.
-            None => unsafe { steps.begin_chain(self, first)? },
-        }
+        let graph = steps.graph(self, first)?;
+        // SAFETY: the graph was recorded with the memory that there is, which has room for all bodies
+        // and is dropped after the queue has ended.
+        unsafe { self.on.gpu.launch_graph(&self.on.queues[0], graph)? };
         steps.last = first + CHAIN;
         Ok(CHAIN as usize)
     }
