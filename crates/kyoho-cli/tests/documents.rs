@@ -37,6 +37,7 @@ const OTHERS: [&str; 28] = [
     "nbody6++...",
     "nvidia-cuda-mps-control",
     "pip",
+    "pipx",
     "printf",
     "python",
     "python3",

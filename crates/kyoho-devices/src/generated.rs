@@ -4,13 +4,13 @@
 
 use std::fmt::Write;
 
-use kyoho_core::{CHUNK, OCTET, Order, SLICE_GROUPS, SLICES, units};
+use kyoho_core::{CHUNK, Interaction, OCTET, Order, SLICE_GROUPS, SLICES, units};
 use kyoho_laws::catalogue::with_kernels;
 
 use crate::arrays::kernels::{ADDRESS_RUN, ARRAY_THREADS};
 use crate::arrays::work::{FLAGS, GROUP_COUNTS, GROUP_SUMS};
 use crate::block_steps::kernels::{
-    CHAIN_THREADS, CHAINED, NOTE_HEAD, NOTE_NUMBERS, NOTES, SETS, STEP_THREADS, WORDS_OF_BLOCK,
+    CHAIN_THREADS, CHAINED, NOTE_HEAD, NOTE_NUMBERS, NOTES, SETS, STEP_THREADS, WORDS_OF_BLOCK, has_chains,
 };
 use kyoho_direct::gpu::sums::STRIDE;
 use kyoho_direct::gpu::waiting::{LETTER_HEAD, PATIENCE};
@@ -155,9 +155,13 @@ fn units() -> String {
     let direct = with_kernels().map(|entry| unit(constants::unit(entry), defines(entry), ""));
     let full = with_kernels().filter(|entry| !entry.is_regular());
     let lists = full.map(|entry| unit(unit_of_lists(entry), defines_of_lists(entry), &of_lists(entry.order as i32)));
-    let of_steps = format!(" \"files\": [{}],", quoted(&FILES_OF_STEPS));
+    // Those without chains are much alike.
+    let of_steps = |entry: &Interaction| {
+        let pack = if has_chains(entry) { "" } else { " \"pack\": \"steps\"," };
+        format!("{pack} \"files\": [{}],", quoted(&FILES_OF_STEPS))
+    };
     let steps = with_kernels().filter(|entry| !entry.is_regular() && entry.order > Order::Second);
-    let steps = steps.map(|entry| unit(unit_of_steps(entry), defines(entry), &of_steps));
+    let steps = steps.map(|entry| unit(unit_of_steps(entry), defines(entry), &of_steps(entry)));
     let arrays = format!("    {{ \"name\": \"arrays\", \"files\": [{}] }}", quoted(&FILES_OF_ARRAYS));
     let of_trees =
         |unit: &str| format!(" \"files\": [{}],", quoted(&["prelude_cuda.h", "generated/constants.h", unit]));

@@ -2,7 +2,7 @@
 
 use bytemuck::bytes_of;
 
-use kyoho_core::{Error, Interaction, Result};
+use kyoho_core::{Error, Interaction, Order, Precision, Result};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Launch};
 use kyoho_methods::block_steps::body_numbers;
 use kyoho_methods::gpu::code;
@@ -99,6 +99,11 @@ pub struct Kernels<G: Gpu> {
     chains: Option<ChainKernels<G>>,
 }
 
+/// Whether there are kernels of chains for an interaction: `kernels/steps/unit.h`.
+pub fn has_chains(interaction: &Interaction) -> bool {
+    interaction.order == Order::Fourth && interaction.precision == Precision::Mixed
+}
+
 /// Returns the words of a set of this many bodies.
 pub fn words_of_set(bodies: usize) -> usize {
     bodies.div_ceil(BITS_OF_WORD)
@@ -107,7 +112,7 @@ pub fn words_of_set(bodies: usize) -> usize {
 impl<G: Gpu> Kernels<G> {
     /// Loads the kernels.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
-        let has_chains = gpu.properties().can_wait;
+        let has_chains = gpu.properties().can_wait && has_chains(interaction);
         let names = if has_chains { [&NAMES[..], &NAMES_OF_CHAINS].concat() } else { NAMES.to_vec() };
         let mut kernels = code::load_steps(gpu, interaction, &names)?.into_iter();
         let mut next = || kernels.next().expect("a kernel for each name");
