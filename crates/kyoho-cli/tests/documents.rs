@@ -15,7 +15,7 @@ use common::folder;
 
 /// The programs of others in command lines, and words of the shell. `kyoho-figures` is a crate of its
 /// own.
-const OTHERS: [&str; 28] = [
+const OTHERS: [&str; 29] = [
     "./configure",
     "./nbody.out",
     "Build/nbody6",
