@@ -280,11 +280,15 @@ def test_a_relative_folder_of_cargo_is_below_the_repository(monkeypatch):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     root = pathlib.Path(__file__).parents[2]
     hook = runpy.run_path(str(root / "python/hatch_build.py"))
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: None)
+    told = types.SimpleNamespace(returncode=0, stdout="cargo 99.0.0", stderr="")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: told)
+    monkeypatch.setattr(shutil, "which", lambda tool: tool)
+    monkeypatch.delenv("CARGO_BUILD_TARGET", raising=False)
     monkeypatch.chdir(root / "python")
     for given, folder in (("build/here", root / "build/here"), ("/tmp/there", pathlib.Path("/tmp/there"))):
         monkeypatch.setenv("CARGO_TARGET_DIR", given)
         monkeypatch.delenv("KYOHO_BUILT", raising=False)
-        assert hook["built_folder"]() == folder / "release"
+        build = hook["CustomBuildHook"]()
+        assert build.built_folder("library") == folder / "release"
         monkeypatch.setenv("KYOHO_BUILT", given)
-        assert hook["built_folder"]() == folder
+        assert build.built_folder("library") == folder
