@@ -52,10 +52,6 @@ export STRIP := $(ARCH)-linux-gnu-strip
 OBJCOPY := $(ARCH)-linux-gnu-objcopy
 endif
 OBJCOPY ?= objcopy
-BUILT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
-# The folder for the site, and that for what builds it.
-SITE ?= $(TARGET)/docs
-SITE_TOOLS := $(TARGET)/docs-tools
 ROOT := $(DESTDIR)$(PREFIX)
 CMAKE := $(ROOT)/lib/cmake/kyoho
 # The pages of the manual, and where bash, fish and zsh look for completions.
