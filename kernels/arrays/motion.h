@@ -1,14 +1,5 @@
 // Bodies that stay on the device while they move.
 
-// Adds a term to a sum, and keeps what rounding takes off for the next time, as the host does.
-FUNCTION void add_term(double *sum, double *lost, double term)
-{
-    const double whole = term + *lost;
-    const double next = *sum + whole;
-    *lost = whole - (next - *sum);
-    *sum = next;
-}
-
 // Kicks bodies, once or twice, and lets them drift, in the steps of arithmetic of the host's
 // leapfrog. A time of 0 leaves out what it is for. The numbers are components, which lie at bytes
 // of `origin`, those of a quantity together. `begins` forgets what rounding took off before.

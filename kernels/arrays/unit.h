@@ -4,6 +4,7 @@
 #include "arrays/columns.h"
 #include "arrays/bodies.h"
 #include "arrays/forces.h"
+#include "arrays/add_term.h"
 #include "arrays/motion.h"
 #include "lists/shape.h"
 #include "lists/divide.h"

@@ -140,8 +140,8 @@ FUNCTION void find_nearest(LOCAL_POINTER double *distances, LOCAL_POINTER int *p
     SYNC;
 }
 
-// What is known of the block before: its nearest pair, which is that of one of its parts, and whether
-// some of its bodies may have had an encounter.
+// Brings the least distance of the nearest pairs of these parts to the front, with the number of the
+// part.
 FUNCTION void find_pair(int parts, GLOBAL const double *nearest, LOCAL_POINTER double *distances, LOCAL_POINTER int *places)
 {
     double distance = INFINITY_32;

@@ -175,15 +175,6 @@ FUNCTION void derivatives_at_end(const double higher[][3], int given, const doub
     }
 }
 
-// Adds a term to a sum, and keeps what rounding takes off for the next time.
-FUNCTION void add_term(double *sum, double *lost, double term)
-{
-    const double whole = term + *lost;
-    const double next = *sum + whole;
-    *lost = whole - (next - *sum);
-    *sum = next;
-}
-
 // Advances a body by its step, at whose end the force gives derivatives of the velocity; `ends` gets
 // all derivatives there.
 FUNCTION void correct(MovingBody *body, const double force[GIVEN][3], const double powers[10], double ends[ORDER][3])

@@ -1,6 +1,7 @@
 // The kernels of block steps that stay on the device, of one order and precision.
 
 #include "generated/steps.h"
+#include "arrays/add_term.h"
 #include "steps/scheme.h"
 #include "steps/criterion.h"
 #include "steps/schedule.h"
