@@ -23,7 +23,7 @@ impl System {
                 setup.backend == Backend::Cuda && bodies >= LEAST && !leaves_small_blocks
             }
         };
-        let is_for_device = is_wanted && setup.backend != Backend::Cpu && setup.devices.len() == 1;
+        let is_for_device = is_wanted && bodies > 0 && setup.backend != Backend::Cpu && setup.devices.len() == 1;
         is_for_device && self.devices.block_steps().is_some()
     }
 
@@ -51,10 +51,10 @@ impl System {
             }
         }
         let sources = self.journal.sources();
-        let rules = StepRules { units: sources.units(&largest, &self.interaction), ..*rules };
+        let units = sources.units(&largest, &self.interaction);
         let none = || Error::Internal { what: "the device makes no block steps".into() };
         let device = self.devices.block_steps().ok_or_else(none)?;
-        device.begin(sources, &rules, bodies, radii)?;
+        device.begin(sources, rules, units, bodies, radii)?;
         Ok(device)
     }
 

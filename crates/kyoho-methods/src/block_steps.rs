@@ -46,8 +46,6 @@ pub struct StepRules {
     /// The distance below which two bodies have an encounter, and the largest radius, if encounters
     /// are looked for.
     pub encounters: Option<[f64; 2]>,
-    /// The units of pairs.
-    pub units: Units,
 }
 
 /// The block that is due next, and what the host has to know of the one before it.
@@ -91,8 +89,15 @@ pub struct AdvancedBlock {
 /// A device that makes block steps. After an error all has ended, and the host has to begin again.
 pub trait BlockSteps {
     /// Brings sources and bodies, one after another with [`body_numbers`], and their radii, if
-    /// encounters are looked for.
-    fn begin(&mut self, sources: &Sources, rules: &StepRules, bodies: &[f64], radii: &[f64]) -> Result<()>;
+    /// encounters are looked for. Pairs are computed in these units.
+    fn begin(
+        &mut self,
+        sources: &Sources,
+        rules: &StepRules,
+        units: Units,
+        bodies: &[f64],
+        radii: &[f64],
+    ) -> Result<()>;
 
     /// Waits until it is known which block is due next.
     fn due(&mut self) -> Result<DueBlock>;

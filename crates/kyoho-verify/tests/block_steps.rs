@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kyoho_core::{Assignment, Block, Error, Order, PartialSums, Partition, Precision, Result, Scope, Sources, Updates};
+use kyoho_core::{
+    Assignment, Block, Error, Order, PartialSums, Partition, Precision, Result, Scope, Sources, Units, Updates,
+};
 use kyoho_engine::{Setup, Stepper, System};
 use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_integrators::body::Body;
@@ -100,8 +102,15 @@ impl FailingDevice {
 }
 
 impl BlockSteps for FailingDevice {
-    fn begin(&mut self, sources: &Sources, rules: &StepRules, bodies: &[f64], radii: &[f64]) -> Result<()> {
-        self.steps()?.begin(sources, rules, bodies, radii)
+    fn begin(
+        &mut self,
+        sources: &Sources,
+        rules: &StepRules,
+        units: Units,
+        bodies: &[f64],
+        radii: &[f64],
+    ) -> Result<()> {
+        self.steps()?.begin(sources, rules, units, bodies, radii)
     }
 
     fn due(&mut self) -> Result<DueBlock> {

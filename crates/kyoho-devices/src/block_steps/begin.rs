@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use kyoho_core::{Block, Interaction, Result, SLICES, Sources, memory};
+use kyoho_core::{Block, Interaction, Result, SLICES, Sources, Units, memory};
 use kyoho_direct::gpu::sums::{STRIDE, plans};
 use kyoho_hal::gpu::{Gpu, Place};
 use kyoho_methods::DeviceOptions;
@@ -75,7 +75,7 @@ impl<G: Gpu> GpuDevice<G> {
     pub(super) fn begin_steps(
         &mut self,
         steps: &mut StepWork<G>,
-        (sources, rules): (&Sources, &StepRules),
+        (sources, rules, units): (&Sources, &StepRules, Units),
         bodies: &[f64],
         radii: &[f64],
     ) -> Result<()> {
@@ -87,7 +87,7 @@ impl<G: Gpu> GpuDevice<G> {
         let (plans, most_rows) =
             if steps.kernels.has_chains() { chained_plans(&self.on.options, count, chunks)? } else { (Vec::new(), 0) };
         steps.make_room(&self.on.gpu, count, &interaction, (&plans, most_rows))?;
-        let block = Block { skip_own_index: true, predicts: true, nj: count, units: rules.units, ..Block::default() };
+        let block = Block { skip_own_index: true, predicts: true, nj: count, units, ..Block::default() };
         steps.forces = Step {
             chunks: chunks as i32,
             skip_own_index: 1,
@@ -142,7 +142,7 @@ impl<G: Gpu> GpuDevice<G> {
             gpu.synchronize(queue)?;
             steps.take(self, sequence, (0, false))?;
         }
-        (steps.due, steps.last) = (sequence, sequence + 1);
+        (steps.due, steps.last) = (sequence, sequence.wrapping_add(1));
         log::debug!("{count} {WHAT} on a device, in chains of blocks of up to {} sinks", steps.rules.most_chained);
         Ok(())
     }

@@ -9,7 +9,7 @@ mod begin;
 pub mod kernels;
 
 use kyoho_core::sinks::width;
-use kyoho_core::{Error, Nearest, Result, Sources, memory};
+use kyoho_core::{Error, Nearest, Result, Sources, Units, memory};
 use kyoho_hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Mapped, Place};
 use kyoho_hal::grow_buffer::GrowBuffer;
 use kyoho_methods::block_steps::{AdvancedBlock, BlockOutcome, BlockSteps, DueBlock, StepRules, body_numbers};
@@ -179,11 +179,12 @@ impl<G: Gpu> StepWork<G> {
     unsafe fn take(&mut self, device: &GpuDevice<G>, before: u32, (parts, is_chained): (usize, bool)) -> Result<()> {
         let (gpu, queue) = (&device.on.gpu, &device.on.queues[0]);
         let of = (self.rules.bodies as usize, parts, is_chained);
-        let (addresses, taken) = (self.addresses(device), [before, before + 1].map(|number| self.taken(number)));
+        let next = before.wrapping_add(1);
+        let (addresses, taken) = (self.addresses(device), [before, next].map(|number| self.taken(number)));
         // SAFETY: the caller's promise.
         unsafe {
             self.kernels.take((gpu, queue), of, &addresses, [&taken[0], &taken[1]])?;
-            self.copy_note(device, before + 1)
+            self.copy_note(device, next)
         }
     }
 
@@ -227,7 +228,7 @@ impl<G: Gpu> StepWork<G> {
     /// See [`StepWork::take`].
     unsafe fn begin_chain(&mut self, device: &GpuDevice<G>, first: u32) -> Result<()> {
         let (addresses, on) = (self.addresses(device), (&device.on.gpu, &device.on.queues[0]));
-        for block in first..first + CHAIN {
+        for block in (0..CHAIN).map(|block| first.wrapping_add(block)) {
             let taken = self.taken(block);
             // SAFETY: the caller's promise.
             unsafe {
@@ -293,7 +294,7 @@ impl<G: Gpu> GpuDevice<G> {
         }
         // SAFETY: there is room for all bodies; memory is dropped after the queue has ended.
         unsafe { steps.take(self, steps.due, (parts, false))? };
-        steps.last = steps.due + 1;
+        steps.last = steps.due.wrapping_add(1);
         Ok(())
     }
 
@@ -305,7 +306,7 @@ impl<G: Gpu> GpuDevice<G> {
         // SAFETY: the graph was recorded with the memory that there is, which has room for all bodies
         // and is dropped after the queue has ended.
         unsafe { self.on.gpu.launch_graph(&self.on.queues[0], graph)? };
-        steps.last = first + CHAIN;
+        steps.last = first.wrapping_add(CHAIN);
         Ok(CHAIN as usize)
     }
 
@@ -349,16 +350,23 @@ impl<G: Gpu> GpuDevice<G> {
 }
 
 impl<G: Gpu> BlockSteps for GpuDevice<G> {
-    fn begin(&mut self, sources: &Sources, rules: &StepRules, bodies: &[f64], radii: &[f64]) -> Result<()> {
+    fn begin(
+        &mut self,
+        sources: &Sources,
+        rules: &StepRules,
+        units: Units,
+        bodies: &[f64],
+        radii: &[f64],
+    ) -> Result<()> {
         self.on_steps(|device, steps| {
             device.end_all();
-            device.begin_steps(steps, (sources, rules), bodies, radii)
+            device.begin_steps(steps, (sources, rules, units), bodies, radii)
         })
     }
 
     fn due(&mut self) -> Result<DueBlock> {
         self.on_steps(|device, steps| {
-            let sequence = steps.due + 1;
+            let sequence = steps.due.wrapping_add(1);
             steps.wait_for(device, sequence, NOTE_DUE)?;
             steps.due = sequence;
             let sinks = steps.read(sequence, NOTE_SINKS) as usize;

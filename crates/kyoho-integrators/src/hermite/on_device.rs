@@ -33,7 +33,6 @@ const LEAST_AHEAD: usize = 16;
 const WHAT: &str = "bodies on their way to a device";
 
 /// What the host knows of blocks that a device makes.
-#[derive(Clone)]
 struct Followed {
     approach: Option<Approach>,
     energy_jump: Option<EnergyJump>,
@@ -138,7 +137,6 @@ impl Hermite {
             averages: self.plan.averages(),
             limits: [shortest, longest],
             encounters: self.encounters.as_ref().map(|encounters| encounters.distances()),
-            units: Default::default(),
         }
     }
 
@@ -226,8 +224,8 @@ impl Run<'_> {
                 Some((time, sinks)) => self.end_block(device, &due, (time, sinks), go_on)?,
                 None => None,
             };
-            if let Some(Made::Further(_)) = stop {
-                return Ok(Made::Further(self.followed.counts.block_steps - self.first.block_steps));
+            if let Some(further @ Made::Further(_)) = stop {
+                return Ok(further);
             }
             now = time_of(due.bit, now.1);
             if stop.is_none() {
@@ -266,7 +264,7 @@ impl Run<'_> {
         let is_met = self.encounters.as_mut().is_some_and(|encounters| encounters.is_met());
         let ends = is_met || !goes_on || time == 1.0;
         Ok(match (ends, self.ahead > 0) {
-            (true, true) => Some(Made::Further(0)),
+            (true, true) => Some(Made::Further(self.made())),
             (true, false) => Some(Made::Reached(time, true)),
             (false, false) if self.made() >= MOST_BLOCKS => Some(Made::Reached(time, false)),
             (false, _) => None,
@@ -283,7 +281,8 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        if begins_chain && due.fits_chain {
+        // After a block that the host has looked at, the device halts all chains.
+        if begins_chain && due.fits_chain && !due.looks {
             self.ahead = device.chain()? - 1;
             return Ok(());
         }
@@ -330,5 +329,119 @@ impl Run<'_> {
             Err(_) => block.predicted(&unpacked(&self.rows[number * numbers..][..numbers])).position,
         };
         self.encounters.as_mut().map_or(Ok(()), |encounters| encounters.look(&members, &nearest, position))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kyoho_core::{Nearest, Order, Precision, Sources, Units};
+
+    use super::*;
+    use crate::plan::StepCriterion;
+
+    /// A device that makes blocks of one sink, each a tick after the one before, and tells after one
+    /// of them that there may have been an encounter.
+    #[derive(Default)]
+    struct Told {
+        /// The blocks that are known, begun by itself or by the host.
+        blocks: usize,
+        looks_after: usize,
+        /// The numbers of the blocks with which the host has begun chains, and of those that it began.
+        chains: Vec<usize>,
+        advanced: Vec<usize>,
+    }
+
+    impl BlockSteps for Told {
+        fn begin(&mut self, _: &Sources, _: &StepRules, _: Units, _: &[f64], _: &[f64]) -> Result<()> {
+            Ok(())
+        }
+
+        fn due(&mut self) -> Result<DueBlock> {
+            self.blocks += 1;
+            let looks = self.blocks == self.looks_after + 1;
+            let bit = (self.blocks as u64).trailing_zeros();
+            Ok(DueBlock { sinks: 1, bit, is_bad: false, looks, fits_chain: true })
+        }
+
+        fn advance(&mut self, _: &DueBlock, _: f64) -> Result<()> {
+            self.advanced.push(self.blocks);
+            Ok(())
+        }
+
+        fn chain(&mut self) -> Result<usize> {
+            self.chains.push(self.blocks);
+            Ok(32)
+        }
+
+        fn outcome(&mut self) -> Result<BlockOutcome<'_>> {
+            Ok(BlockOutcome { limited: 0, nearest: None, pair: &[] })
+        }
+
+        fn last_block(&mut self) -> Result<AdvancedBlock> {
+            Ok(AdvancedBlock { members: vec![0], sinks: vec![0.0; 9], nearest: vec![Nearest::NONE] })
+        }
+
+        fn bodies(&mut self, _: &mut [f64]) -> Result<()> {
+            Ok(())
+        }
+
+        fn end(&mut self) {}
+    }
+
+    fn plan() -> Plan {
+        Plan {
+            order: Order::Fourth,
+            precision: Precision::Mixed,
+            gravity: 1.0,
+            softening: 0.0,
+            criterion: StepCriterion::Usual,
+            eta: 0.02,
+            eta4: 0.01,
+            step: 0.0,
+            longest: 1.0,
+            shortest: 1e-9,
+            interval: 1.0,
+            tree: None,
+        }
+    }
+
+    /// Lets the device make blocks until the caller ends the interval after this many, and returns what
+    /// is made.
+    fn run(device: &mut Told, blocks: u64) -> Made {
+        let plan = plan();
+        let mut run = Run {
+            scheme: Scheme::of(plan.order).unwrap(),
+            criterion: Criterion::new(&plan),
+            plan: &plan,
+            encounters: None,
+            followed: Followed {
+                approach: None,
+                energy_jump: None,
+                passages: Passages::default(),
+                counts: Counts::default(),
+                limited: 0,
+            },
+            first: Counts::default(),
+            rows: vec![0.0; body_numbers(2)],
+            chains: true,
+            ahead: 0,
+        };
+        run.make(device, 0.0, &mut |_, made| made < blocks).unwrap()
+    }
+
+    #[test]
+    fn the_block_after_one_that_the_host_looked_at_is_begun_by_the_host() {
+        let mut device = Told { looks_after: 20, ..Told::default() };
+        assert!(matches!(run(&mut device, 30), Made::Further(30)));
+        // The first blocks are begun one by one, then chains; the device halted before block 21.
+        assert_eq!(device.advanced, [1, 2, 3, 4, 5, 6, 7, 8, 21]);
+        assert_eq!(device.chains, [9, 22]);
+    }
+
+    #[test]
+    fn a_caller_who_ends_an_interval_soon_finds_no_body_further() {
+        let mut device = Told { looks_after: usize::MAX - 1, ..Told::default() };
+        assert!(matches!(run(&mut device, 5), Made::Reached(_, true)));
+        assert!(device.chains.is_empty());
     }
 }
