@@ -1,8 +1,8 @@
 //! The devices of the engine: each puts the methods together for a kind of machine.
 //!
 //! [`GpuDevice`] is any GPU: it asks the first method that takes a block. `arrays` has its work on
-//! arrays of callers, `block_steps` bodies that step there. `cpu` are the processors of the host; `quad` sums in numbers of two doubles, on
-//! either.
+//! arrays of callers, `block_steps` that on bodies that step there. `cpu` are the processors of the
+//! host; `quad` sums in numbers of two doubles, on either.
 
 mod arrays;
 mod block_steps;
