@@ -144,6 +144,7 @@ build:
 	$(MAKE) forwards
 
 # A build for tests has made it with everything else.
+library: export CARGO_PROFILE_RELEASE_LTO := off
 library:
 	$(CARGO_BUILD) $(if $(WITH_TESTS),,--package kyoho --lib)
 	$(MAKE) forwards
