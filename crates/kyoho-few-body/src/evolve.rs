@@ -1,0 +1,449 @@
+//! One system from its beginning to its end.
+
+use kyoho_core::{Error, Result, memory};
+
+use crate::extrapolation::{Attempt, Extrapolation};
+use crate::hierarchy::{Binary, Hierarchy};
+use crate::kepler;
+use crate::motion::{Clock, Motion};
+use crate::options::{MOST_BODIES, Options};
+use crate::perturbation::Perturbation;
+use crate::post_newtonian::Relativity;
+use crate::vector::{Vector, ZERO, add_scaled, difference, dot, norm, scaled, sum};
+
+/// The part of the last step below which the rest of the interval is made in time itself.
+const SHORT_REST: f64 = 1e-2;
+/// The first step, in parts of the shortest time in which two bodies would fall together.
+const FIRST_STEP: f64 = 0.1;
+/// A passage is looked at closely where the orbit's pericentre is below this many times the distance at
+/// which the bodies touch.
+const NEAR: f64 = 2.0;
+/// Halvings that find the place of a passage or a touch within a step.
+const HALVINGS: usize = 50;
+
+/// Bodies of one system.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct System {
+    /// Masses, 0 or above.
+    pub masses: Vec<f64>,
+    /// Positions.
+    pub positions: Vec<Vector>,
+    /// Velocities.
+    pub velocities: Vec<Vector>,
+    /// Radii, 0 or above; empty for points.
+    pub radii: Vec<f64>,
+}
+
+/// Why a system ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The whole time has passed.
+    Time,
+    /// A part has left, and the same bodies as at the start are in binaries.
+    Escape,
+    /// A part has left, and other bodies than at the start are in binaries.
+    Exchange,
+    /// These two bodies touch.
+    Collision([usize; 2]),
+    /// The steps allowed were made.
+    Steps,
+    /// Two bodies came so near that no step could be made.
+    NoStep,
+}
+
+/// How a system ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Why.
+    pub end: End,
+    /// The time that has passed.
+    pub time: f64,
+    /// Extrapolated steps.
+    pub steps: u64,
+    /// Steps of the leapfrogs that were extrapolated, one evaluation of all pairs each.
+    pub leapfrog_steps: u64,
+    /// The least distance of two bodies at the ends of steps.
+    pub least_distance: f64,
+    /// The bound pairs, and pairs of pairs, innermost first.
+    pub binaries: Vec<Binary>,
+}
+
+impl System {
+    /// Checks the numbers of a system.
+    pub fn check(&self) -> Result<()> {
+        let System { masses, positions, velocities, radii } = self;
+        let count = masses.len();
+        if count > MOST_BODIES {
+            let allowed = format!("at most {MOST_BODIES}");
+            return Err(Error::BadCount { what: "the number of bodies", value: count as i64, allowed });
+        }
+        for (what, value) in [("positions", positions.len()), ("velocities", velocities.len())] {
+            if value != count {
+                let allowed = format!("{count}, the number of masses");
+                return Err(Error::BadCount { what, value: value as i64, allowed });
+            }
+        }
+        if !radii.is_empty() && radii.len() != count {
+            let allowed = format!("0 or {count}, the number of masses");
+            return Err(Error::BadCount { what: "radii", value: radii.len() as i64, allowed });
+        }
+        for body in 0..count {
+            let vectors = [("position", positions[body]), ("velocity", velocities[body])];
+            for (name, vector) in vectors {
+                if let Some(&value) = vector.iter().find(|value| !value.is_finite()) {
+                    return Err(Error::NotFinite { what: format!("the {name} of body {body}"), value });
+                }
+            }
+            let radius = radii.get(body).copied().unwrap_or(0.0);
+            for (name, value) in [("mass", masses[body]), ("radius", radius)] {
+                if !value.is_finite() {
+                    return Err(Error::NotFinite { what: format!("the {name} of body {body}"), value });
+                }
+                if value < 0.0 {
+                    let name = format!("the {name} of body {body}");
+                    return Err(Error::BadOption { name, value: format!("{value:e}"), allowed: "0 and above".into() });
+                }
+            }
+            if let Some(other) = (0..body).find(|&other| positions[other] == positions[body]) {
+                return Err(Error::SamePlace { bodies: [other as i64, body as i64] });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Evolves one system, which has the state at its end afterwards; on an error it is as before.
+pub fn evolve(system: &mut System, options: &Options, perturbation: Option<&dyn Perturbation>) -> Result<Outcome> {
+    options.check()?;
+    system.check()?;
+    let masses = memory::collected(system.masses.iter().map(|mass| options.gravity * mass), "masses")?;
+    let relativity = options.speed_of_light.map(|(speed, terms)| Relativity::new(speed, terms));
+    let is_kepler = system.masses.len() == 2
+        && relativity.is_none()
+        && perturbation.is_none()
+        && !options.stop_at_collision
+        && options.stop_at_escape.is_none();
+    if is_kepler && let Some(outcome) = evolve_two(system, &masses, options.time)? {
+        return Ok(outcome);
+    }
+    let motion = Motion::new(&masses, relativity, perturbation);
+    let mut run = Run::new(system, options, motion)?;
+    let end = run.to_end()?;
+    run.give_back(system, end)
+}
+
+/// Returns the place and the velocity of the centre of mass.
+fn centre(masses: &[f64], system: &System) -> [Vector; 2] {
+    let total: f64 = masses.iter().sum();
+    let (mut position, mut velocity) = (ZERO, ZERO);
+    for (body, &mass) in masses.iter().enumerate() {
+        let part = if total > 0.0 { mass / total } else { 1.0 / masses.len() as f64 };
+        add_scaled(&mut position, part, system.positions[body]);
+        add_scaled(&mut velocity, part, system.velocities[body]);
+    }
+    [position, velocity]
+}
+
+/// Moves two bodies alone, if their problem has a solution in numbers.
+fn evolve_two(system: &mut System, masses: &[f64], time: f64) -> Result<Option<Outcome>> {
+    let separation = difference(system.positions[1], system.positions[0]);
+    let velocity = difference(system.velocities[1], system.velocities[0]);
+    let total = masses[0] + masses[1];
+    let Some((separation, velocity)) = kepler::advance(total, separation, velocity, time) else { return Ok(None) };
+    let [place, speed] = centre(masses, system);
+    let place = sum(place, scaled(time, speed));
+    let part = |mass: f64| if total > 0.0 { mass / total } else { 0.5 };
+    for (body, factor) in [(0, -part(masses[1])), (1, part(masses[0]))] {
+        system.positions[body] = sum(place, scaled(factor, separation));
+        system.velocities[body] = sum(speed, scaled(factor, velocity));
+    }
+    let binaries = Hierarchy::of(masses, &system.positions, &system.velocities)?.binaries;
+    let least_distance = norm(separation);
+    Ok(Some(Outcome { end: End::Time, time, steps: 0, leapfrog_steps: 0, least_distance, binaries }))
+}
+
+/// A system under way.
+struct Run<'a> {
+    options: &'a Options,
+    motion: Motion<'a>,
+    extrapolation: Extrapolation,
+    state: Vec<Vector>,
+    /// The centre of mass at the start, where no perturbation moves it.
+    centre: [Vector; 2],
+    /// The distances at which pairs touch, in the order of the pairs; empty where none can.
+    touches: Vec<f64>,
+    /// The time so far, and what rounding took off it.
+    time: [f64; 2],
+    steps: u64,
+    least_distance: f64,
+    companions: Vec<Vec<usize>>,
+}
+
+impl<'a> Run<'a> {
+    fn new(system: &System, options: &'a Options, mut motion: Motion<'a>) -> Result<Run<'a>> {
+        let centre = centre(&motion.masses, system);
+        let relative = |rows: &[Vector], origin: Vector| {
+            memory::collected(rows.iter().map(|&row| difference(row, origin)), "the bodies of a system")
+        };
+        let positions = relative(&system.positions, centre[0])?;
+        let velocities = relative(&system.velocities, centre[1])?;
+        let binaries = Hierarchy::of(&motion.masses, &positions, &velocities)?.binaries;
+        let count = positions.len();
+        let mut touches = Vec::new();
+        if options.stop_at_collision && system.radii.iter().any(|&radius| radius > 0.0) {
+            for one in 0..count {
+                touches.extend((one + 1..count).map(|other| system.radii[one] + system.radii[other]));
+            }
+        }
+        let state = motion.state(&positions, &velocities, centre);
+        Ok(Run {
+            options,
+            motion,
+            extrapolation: Extrapolation::new(options.tolerance),
+            state,
+            centre,
+            touches,
+            time: [0.0; 2],
+            steps: 0,
+            least_distance: f64::INFINITY,
+            companions: innermost(&binaries),
+        })
+    }
+
+    /// Makes steps until something ends them.
+    fn to_end(&mut self) -> Result<End> {
+        if let Some(pair) = self.touching() {
+            return Ok(End::Collision(pair));
+        }
+        let rate = self.motion.rate(Clock::Regular, &self.state);
+        let mut clock = if rate > 0.0 { Clock::Regular } else { Clock::Time };
+        let mut step = self.shortest_time() * FIRST_STEP * if clock == Clock::Regular { rate } else { 1.0 };
+        // How long the last step of the regular clock was in time.
+        let mut usual = f64::INFINITY;
+        loop {
+            let rest = (self.options.time - self.time[0]) - self.time[1];
+            if rest <= 0.0 {
+                return Ok(End::Time);
+            }
+            if self.steps >= self.options.max_steps {
+                return Ok(End::Steps);
+            }
+            if clock == Clock::Regular && rest < SHORT_REST * usual {
+                (clock, step) = (Clock::Time, rest);
+            }
+            if clock == Clock::Time {
+                step = step.min(rest);
+            }
+            let attempt = self.extrapolation.attempt(&mut self.motion, clock, &self.state, step);
+            let passed = self.extrapolation.end[self.motion.layout.scalars()][0];
+            let next = match attempt {
+                Attempt::Done { next } if passed > 0.0 => next,
+                Attempt::Done { .. } => 0.1 * step,
+                Attempt::Again { shorter } => shorter,
+            };
+            if !(next > 0.0 && next.is_finite()) || self.time[0] + 1e6 * passed.abs() == self.time[0] {
+                return Ok(End::NoStep);
+            }
+            if !matches!(attempt, Attempt::Done { .. }) || passed <= 0.0 {
+                step = next;
+                continue;
+            }
+            if passed > rest && clock == Clock::Regular {
+                step *= (rest / passed).max(1e-3);
+                usual = usual.min(passed);
+                continue;
+            }
+            if clock == Clock::Regular {
+                usual = passed;
+            }
+            if let Some(pair) = self.find_touch(clock, step)? {
+                return Ok(End::Collision(pair));
+            }
+            let is_last = clock == Clock::Time && step == rest;
+            self.take_step(if is_last { rest } else { passed });
+            step = next;
+            if let Some(distance) = self.options.stop_at_escape {
+                let [positions, velocities] = self.motion.bodies(&self.state);
+                let (positions, velocities) = (positions.to_vec(), velocities.to_vec());
+                let hierarchy = Hierarchy::of(&self.motion.masses, &positions, &velocities)?;
+                if hierarchy.has_escaper(distance) {
+                    let is_exchange = innermost(&hierarchy.binaries) != self.companions;
+                    return Ok(if is_exchange { End::Exchange } else { End::Escape });
+                }
+            }
+        }
+    }
+
+    /// Makes the end of the last attempt the state.
+    fn take_step(&mut self, passed: f64) {
+        self.state.copy_from_slice(&self.extrapolation.end);
+        let scalars = self.motion.layout.scalars();
+        self.state[scalars][0] = 0.0;
+        let [time, lost] = self.time;
+        let added = passed + lost;
+        let reached = time + added;
+        self.time = [reached, added - (reached - time)];
+        self.motion.epoch = reached;
+        self.motion.restore_energy(&mut self.state);
+        self.motion.restart_second(&mut self.state);
+        self.motion.renew_links(&mut self.state);
+        self.steps += 1;
+        self.least_distance = self.least_distance.min(self.distances().fold(f64::INFINITY, f64::min));
+    }
+
+    /// Returns the distances of all pairs.
+    fn distances(&mut self) -> impl Iterator<Item = f64> {
+        let links = self.motion.links.len();
+        let (positions, _) = positions_of(&mut self.motion, &self.state);
+        let (motion, state) = (&self.motion, &self.state);
+        motion.links.pairs().iter().map(move |pair| norm(motion.links.between(pair, &state[..links], &positions)))
+    }
+
+    /// Returns the shortest of the times in which two bodies would fall together or pass one another.
+    fn shortest_time(&mut self) -> f64 {
+        let (positions, velocities) = positions_of(&mut self.motion, &self.state);
+        let mut shortest = f64::INFINITY;
+        for pair in self.motion.links.pairs() {
+            let [one, other] = pair.bodies;
+            let distance = norm(difference(positions[other], positions[one]));
+            let speed = norm(difference(velocities[other], velocities[one]));
+            let mass = self.motion.masses[one] + self.motion.masses[other];
+            let fall = distance * (distance / mass).sqrt();
+            shortest = shortest.min(fall).min(if speed > 0.0 { distance / speed } else { f64::INFINITY });
+        }
+        if shortest.is_finite() && shortest > 0.0 { shortest } else { self.options.time }
+    }
+
+    /// Returns two bodies that touch and do not move apart.
+    fn touching(&mut self) -> Option<[usize; 2]> {
+        let (positions, velocities) = positions_of(&mut self.motion, &self.state);
+        let pairs = self.motion.links.pairs().iter().zip(&self.touches);
+        pairs.map(|(pair, &touch)| (pair.bodies, touch)).find_map(|([one, other], touch)| {
+            let separation = difference(positions[other], positions[one]);
+            let velocity = difference(velocities[other], velocities[one]);
+            (norm(separation) < touch && dot(separation, velocity) <= 0.0).then_some([one, other])
+        })
+    }
+
+    /// Looks for the first touch within the step that was tried last; makes its moment the end.
+    fn find_touch(&mut self, clock: Clock, step: f64) -> Result<Option<[usize; 2]>> {
+        let near: Vec<usize> = (0..self.touches.len()).filter(|&place| self.may_touch(place)).collect();
+        let mut first: Option<(f64, [usize; 2])> = None;
+        for &place in &near {
+            if let Some(part) = self.moment_of_touch(place, clock, step)
+                && first.is_none_or(|(earliest, _)| part < earliest)
+            {
+                first = Some((part, self.motion.links.pairs()[place].bodies));
+            }
+        }
+        // The attempts above have changed the end of the step.
+        if !near.is_empty() {
+            let part = first.map_or(1.0, |(part, _)| part);
+            self.extrapolation.repeat(&mut self.motion, clock, &self.state, part * step);
+        }
+        if first.is_some() {
+            self.take_step(self.extrapolation.end[self.motion.layout.scalars()][0]);
+        }
+        Ok(first.map(|(_, bodies)| bodies))
+    }
+
+    /// Returns the separation and the relative velocity of a pair at the end of the last attempt.
+    fn pair_at_end(&mut self, place: usize) -> [Vector; 2] {
+        pair_of(&mut self.motion, &self.extrapolation.end, place)
+    }
+
+    /// Whether a pair may touch during the step that was tried last.
+    fn may_touch(&mut self, place: usize) -> bool {
+        let touch = self.touches[place];
+        let [one, other] = self.motion.links.pairs()[place].bodies;
+        let mass = self.motion.masses[one] + self.motion.masses[other];
+        let [before, speed] = pair_of(&mut self.motion, &self.state, place);
+        let [after, speed_after] = self.pair_at_end(place);
+        if norm(after) < touch {
+            return true;
+        }
+        let passes = dot(before, speed) < 0.0 && dot(after, speed_after) >= 0.0;
+        let near =
+            |separation, velocity| mass == 0.0 || kepler::orbit(mass, separation, velocity).pericentre < NEAR * touch;
+        passes && (near(before, speed) || near(after, speed_after))
+    }
+
+    /// Returns the part of a step after which a pair touches, if it does.
+    fn moment_of_touch(&mut self, place: usize, clock: Clock, step: f64) -> Option<f64> {
+        let touch = self.touches[place];
+        let at = |run: &mut Self, part: f64| {
+            run.extrapolation.repeat(&mut run.motion, clock, &run.state, part * step);
+            run.pair_at_end(place)
+        };
+        // The pericentre, or the end of the step if the bodies still approach then.
+        let (mut low, mut high) = (0.0, 1.0);
+        let [separation, velocity] = at(self, 1.0);
+        if dot(separation, velocity) > 0.0 {
+            for _ in 0..HALVINGS {
+                let middle = 0.5 * (low + high);
+                let [separation, velocity] = at(self, middle);
+                if norm(separation) < touch {
+                    high = middle;
+                    break;
+                }
+                if dot(separation, velocity) > 0.0 { high = middle } else { low = middle }
+            }
+        }
+        let [separation, _] = at(self, high);
+        if norm(separation) >= touch {
+            return None;
+        }
+        low = 0.0;
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            let [separation, _] = at(self, middle);
+            if norm(separation) < touch { high = middle } else { low = middle }
+        }
+        Some(high)
+    }
+
+    /// Writes the bodies back.
+    fn give_back(mut self, system: &mut System, end: End) -> Result<Outcome> {
+        let time = self.time[0];
+        let [start, velocity] = self.centre;
+        let moved = [sum(start, scaled(time, velocity)), velocity];
+        let [place, speed] = self.motion.centre(&self.state).unwrap_or(moved);
+        let (positions, velocities) = positions_of(&mut self.motion, &self.state);
+        let binaries = Hierarchy::of(&self.motion.masses, &positions, &velocities)?.binaries;
+        for body in 0..positions.len() {
+            system.positions[body] = sum(place, positions[body]);
+            system.velocities[body] = sum(speed, velocities[body]);
+        }
+        Ok(Outcome {
+            end,
+            time,
+            steps: self.steps,
+            leapfrog_steps: self.extrapolation.leapfrog_steps,
+            least_distance: self.least_distance,
+            binaries,
+        })
+    }
+}
+
+fn positions_of(motion: &mut Motion, state: &[Vector]) -> (Vec<Vector>, Vec<Vector>) {
+    let [positions, velocities] = motion.bodies(state);
+    (positions.to_vec(), velocities.to_vec())
+}
+
+fn pair_of(motion: &mut Motion, state: &[Vector], place: usize) -> [Vector; 2] {
+    let links = motion.links.len();
+    let (positions, velocities) = positions_of(motion, state);
+    let pair = &motion.links.pairs()[place];
+    [
+        motion.links.between(pair, &state[..links], &positions),
+        motion.links.between(pair, &state[links..2 * links], &velocities),
+    ]
+}
+
+/// The members of the binaries of single bodies, in order.
+fn innermost(binaries: &[Binary]) -> Vec<Vec<usize>> {
+    let pairs = binaries.iter().filter(|binary| binary.members.iter().all(|part| part.len() == 1));
+    let mut members: Vec<Vec<usize>> = pairs.map(|binary| binary.members.concat()).collect();
+    members.sort();
+    members
+}

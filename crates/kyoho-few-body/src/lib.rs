@@ -1,0 +1,29 @@
+//! Systems of few bodies whose close encounters and hard binaries would stop a Hermite scheme:
+//! algorithmic regularisation, so that two bodies follow their exact path at any eccentricity.
+//!
+//! [`evolve`] moves one [`System`] as [`Options`] ask, [`evolve_all`] many on several threads. Two
+//! bodies alone move as Kepler says. Others are joined by shortest links, whose vectors a leapfrog
+//! advances in a time of its own; leapfrogs with more and more steps are extrapolated to steps of no
+//! length. A [`Perturbation`] is all that a system knows of what lies outside it.
+
+mod ensemble;
+mod evolve;
+mod extrapolation;
+mod hierarchy;
+mod kepler;
+mod links;
+mod motion;
+mod options;
+mod perturbation;
+mod post_newtonian;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+pub use ensemble::evolve_all;
+pub use evolve::{End, Outcome, System, evolve};
+pub use hierarchy::Binary;
+pub use kepler::Orbit;
+pub use options::{LARGEST_TOLERANCE, LEAST_TOLERANCE, MOST_BODIES, Options};
+pub use perturbation::{Perturbation, Perturbers};
+pub use post_newtonian::Terms;

@@ -1,0 +1,502 @@
+//! The regularised motion: a leapfrog in a time of its own, which runs slowly where bodies are near.
+//!
+//! Logarithmic Hamiltonian: S. Mikkola and K. Tanikawa, MNRAS 310 (1999) 745, and M. Preto and
+//! S. Tremaine, AJ 118 (1999) 2532. The function for light pairs: S. Mikkola and S. Aarseth, Celestial
+//! Mechanics 84 (2002) 343. Forces that depend on velocities: C. Hellstroem and S. Mikkola, Celestial
+//! Mechanics 106 (2010) 143.
+//!
+//! All masses here are products with the gravitational constant, and so are energies.
+
+use crate::links::Links;
+use crate::perturbation::Perturbation;
+use crate::post_newtonian::Relativity;
+use crate::vector::{Vector, ZERO, add_scaled, difference, dot, sum};
+
+/// A pair counts as light where the product of its masses is below this part of the mean product.
+const LIGHT: f64 = 1e-3;
+
+/// The least part of the potential that the kinetic energy has where velocities are scaled.
+const LEAST_KINETIC: f64 = 0.25;
+/// Velocities that would change by a larger part are left as they are: that is no rounding.
+const LARGEST_CORRECTION: f64 = 1e-3;
+
+/// Where the parts of a state stand, in rows of three numbers: separations and velocities of links,
+/// one row of scalars, and where they are needed the centre of mass and the second velocities.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layout {
+    links: usize,
+    centre: bool,
+    second: bool,
+}
+
+impl Layout {
+    pub fn rows(&self) -> usize {
+        2 * self.links + 1 + 2 * usize::from(self.centre) + self.second_rows()
+    }
+
+    fn second_rows(&self) -> usize {
+        if self.second { self.links + usize::from(self.centre) } else { 0 }
+    }
+
+    /// The row of the time since the start of the step, of the binding energy, and of the integral of the
+    /// light pairs' function.
+    pub fn scalars(&self) -> usize {
+        2 * self.links
+    }
+
+    fn centre(&self) -> usize {
+        2 * self.links + 1
+    }
+
+    fn second(&self) -> usize {
+        2 * self.links + 1 + 2 * usize::from(self.centre)
+    }
+}
+
+/// The independent variable of steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// The regularised one.
+    Regular,
+    /// Time itself, for a short rest.
+    Time,
+}
+
+/// What moves: constants of the bodies and what acts on them.
+pub struct Motion<'a> {
+    /// The gravitational constant times the masses.
+    pub masses: Vec<f64>,
+    pub total: f64,
+    /// The weight of light pairs.
+    light_weight: f64,
+    any_light: bool,
+    relativity: Option<Relativity>,
+    perturbation: Option<&'a dyn Perturbation>,
+    /// The time at which the step began.
+    pub epoch: f64,
+    pub links: Links,
+    pub layout: Layout,
+    work: Work,
+}
+
+/// Room for one evaluation.
+#[derive(Debug, Default)]
+struct Work {
+    positions: Vec<Vector>,
+    velocities: Vec<Vector>,
+    /// Newton's accelerations of bodies.
+    newton: Vec<Vector>,
+    /// Accelerations of bodies by all else.
+    other: Vec<Vector>,
+    /// The negative gradient of the light pairs' function.
+    gradient: Vec<Vector>,
+    mean: Vec<Vector>,
+    /// Positions and velocities in the caller's frame.
+    moved: [Vec<Vector>; 2],
+}
+
+impl Work {
+    fn resize(&mut self, bodies: usize) {
+        let Work { positions, velocities, newton, other, gradient, mean, moved: [places, speeds] } = self;
+        for rows in [positions, velocities, newton, other, gradient, mean, places, speeds] {
+            rows.clear();
+            rows.resize(bodies, ZERO);
+        }
+    }
+}
+
+impl<'a> Motion<'a> {
+    pub fn new(masses: &[f64], relativity: Option<Relativity>, perturbation: Option<&'a dyn Perturbation>) -> Self {
+        let mut motion = Motion {
+            masses: Vec::new(),
+            total: 0.0,
+            light_weight: 0.0,
+            any_light: false,
+            relativity,
+            perturbation,
+            epoch: 0.0,
+            links: Links::default(),
+            layout: Layout::default(),
+            work: Work::default(),
+        };
+        motion.set_masses(masses);
+        motion
+    }
+
+    /// Takes other masses, and with them another number of bodies.
+    pub fn set_masses(&mut self, masses: &[f64]) {
+        self.masses = masses.to_vec();
+        self.total = masses.iter().sum();
+        let count = masses.len();
+        let products = |visit: &mut dyn FnMut(f64)| {
+            for one in 0..count {
+                for other in one + 1..count {
+                    visit(masses[one] * masses[other]);
+                }
+            }
+        };
+        let (mut all, mut number) = (0.0, 0.0);
+        products(&mut |product| {
+            all += product;
+            number += 1.0;
+        });
+        let mean = if number > 0.0 { all / number } else { 0.0 };
+        // One massive body among massless ones has no products at all.
+        let usual = (self.total / count.max(1) as f64).powi(2);
+        self.light_weight = if mean > 0.0 { mean } else { usual };
+        self.any_light = false;
+        products(&mut |product| self.any_light |= product < LIGHT * self.light_weight);
+        self.layout =
+            Layout { links: count.saturating_sub(1), centre: self.perturbation.is_some(), second: self.needs_second() };
+        self.work.resize(count);
+    }
+
+    fn needs_second(&self) -> bool {
+        self.relativity.is_some() || self.perturbation.is_some_and(|outer| outer.needs_velocities())
+    }
+
+    /// Returns the state of bodies, relative to their centre of mass, which is at this place with this
+    /// velocity. Joins the bodies by new links.
+    pub fn state(&mut self, positions: &[Vector], velocities: &[Vector], centre: [Vector; 2]) -> Vec<Vector> {
+        self.links = Links::of(positions);
+        let layout = self.layout;
+        let links = layout.links;
+        let mut state = vec![ZERO; layout.rows()];
+        let (separations, rest) = state.split_at_mut(links);
+        self.links.of_bodies(positions, separations);
+        self.links.of_bodies(velocities, &mut rest[..links]);
+        if layout.centre {
+            [state[layout.centre()], state[layout.centre() + 1]] = centre;
+        }
+        let [potential, light] = self.functions(&state[..links]);
+        let kinetic = self.kinetic(&state[links..2 * links]);
+        state[layout.scalars()] = [0.0, potential - kinetic, light];
+        self.restart_second(&mut state);
+        state
+    }
+
+    /// Sets the second velocities to the velocities.
+    pub fn restart_second(&self, state: &mut [Vector]) {
+        let layout = self.layout;
+        if layout.second {
+            let (links, second) = (layout.links, layout.second());
+            state.copy_within(links..2 * links, second);
+            if layout.centre {
+                state[second + links] = state[layout.centre() + 1];
+            }
+        }
+    }
+
+    /// Scales the velocities so that the energy is what the binding energy says, which nothing but
+    /// forces from outside and by velocities changes: errors of single steps at close passages, where
+    /// the energy is a small difference, do not add up.
+    pub fn restore_energy(&mut self, state: &mut [Vector]) {
+        let links = self.layout.links;
+        let [potential, _] = self.functions(&state[..links]);
+        let kinetic = self.kinetic(&state[links..2 * links]);
+        let wanted = potential - state[self.layout.scalars()][1];
+        // Slow bodies far apart would take over the rounding of their potential.
+        if kinetic < LEAST_KINETIC * potential {
+            return;
+        }
+        let factor = (wanted / kinetic).sqrt();
+        if (factor - 1.0).abs() < LARGEST_CORRECTION {
+            for velocity in &mut state[links..2 * links] {
+                *velocity = velocity.map(|value| factor * value);
+            }
+        }
+    }
+
+    /// Joins the bodies anew where other links have become the shortest.
+    pub fn renew_links(&mut self, state: &mut [Vector]) {
+        let links = self.layout.links;
+        if links < 2 {
+            return;
+        }
+        let Work { positions, velocities, .. } = &mut self.work;
+        self.links.to_bodies(&self.masses, self.total, &state[..links], positions);
+        let shortest = crate::links::shortest(positions);
+        if !self.links.are_other_than(&shortest) {
+            return;
+        }
+        let new = Links::of(positions);
+        let old = std::mem::replace(&mut self.links, new);
+        old.to_bodies(&self.masses, self.total, &state[links..2 * links], velocities);
+        let before: Vec<Vector> = state[..2 * links].to_vec();
+        let (separations, rest) = state.split_at_mut(links);
+        self.links.carry_over(&old, &before[..links], positions, separations);
+        self.links.carry_over(&old, &before[links..], velocities, &mut rest[..links]);
+        self.restart_second(state);
+    }
+
+    /// Returns the negative potential energy and the light pairs' function.
+    pub fn functions(&mut self, separations: &[Vector]) -> [f64; 2] {
+        self.find_positions(separations);
+        let (mut potential, mut light) = (0.0, 0.0);
+        for pair in self.links.pairs() {
+            let separation = self.links.between(pair, separations, &self.work.positions);
+            let inverse = 1.0 / dot(separation, separation).sqrt();
+            let [one, other] = pair.bodies;
+            let product = self.masses[one] * self.masses[other];
+            potential += product * inverse;
+            if product < LIGHT * self.light_weight {
+                light += self.light_weight * inverse;
+            }
+        }
+        [potential, light]
+    }
+
+    /// Returns the kinetic energy in the frame of the centre of mass.
+    pub fn kinetic(&mut self, velocities: &[Vector]) -> f64 {
+        self.links.to_bodies(&self.masses, self.total, velocities, &mut self.work.velocities);
+        let moving = self.masses.iter().zip(&self.work.velocities);
+        0.5 * moving.map(|(&mass, &velocity)| mass * dot(velocity, velocity)).sum::<f64>()
+    }
+
+    fn find_positions(&mut self, separations: &[Vector]) {
+        if self.links.any_far() || self.perturbation.is_some() {
+            self.links.to_bodies(&self.masses, self.total, separations, &mut self.work.positions);
+        }
+    }
+
+    /// Returns how much of the clock passes in a unit of time, at a state's velocities.
+    pub fn rate(&mut self, clock: Clock, state: &[Vector]) -> f64 {
+        let links = self.layout.links;
+        match clock {
+            Clock::Time => 1.0,
+            // Nothing pulls: time itself will do.
+            Clock::Regular if self.total == 0.0 => 1.0,
+            Clock::Regular => {
+                let [_, binding, light] = state[self.layout.scalars()];
+                let light = if self.any_light { light } else { 0.0 };
+                self.kinetic(&state[links..2 * links]) + binding + light
+            }
+        }
+    }
+
+    fn drift(&mut self, clock: Clock, state: &mut [Vector], step: f64) {
+        let time = step / self.rate(clock, state);
+        let Layout { links, centre, .. } = self.layout;
+        let (separations, rest) = state.split_at_mut(links);
+        for (separation, &velocity) in separations.iter_mut().zip(&rest[..links]) {
+            add_scaled(separation, time, velocity);
+        }
+        if centre {
+            let place = self.layout.centre();
+            let velocity = state[place + 1];
+            add_scaled(&mut state[place], time, velocity);
+        }
+        state[self.layout.scalars()][0] += time;
+    }
+
+    fn kick(&mut self, clock: Clock, state: &mut [Vector], step: f64) {
+        let links = self.layout.links;
+        let [potential, light] = self.newton(&state[..links]);
+        let rate = match clock {
+            Clock::Time => 1.0,
+            Clock::Regular if self.total == 0.0 => 1.0,
+            Clock::Regular => potential + light,
+        };
+        let time = step / rate;
+        if !self.layout.second && self.perturbation.is_none() && !self.any_light {
+            let velocities = &mut state[links..2 * links];
+            let newton = &self.work.newton;
+            for (&[from, to], velocity) in self.links.ends().iter().zip(velocities) {
+                add_scaled(velocity, time, difference(newton[to], newton[from]));
+            }
+            return;
+        }
+        self.kick_with_others(state, time);
+    }
+
+    /// Kicks where more acts than Newton's forces between equals: from outside, by velocities, or by the
+    /// function of light pairs, which has to follow.
+    fn kick_with_others(&mut self, state: &mut [Vector], time: f64) {
+        let layout = self.layout;
+        let links = layout.links;
+        let mut mean = std::mem::take(&mut self.work.mean);
+        if layout.second {
+            let second = layout.second();
+            self.find_others(state, links);
+            self.add_velocities(state, second, 0.5 * time);
+            self.find_others(state, second);
+            mean[..links].copy_from_slice(&state[second..second + links]);
+            self.add_velocities(state, links, time);
+            self.follow(state, &mean[..links], time);
+            self.find_others(state, links);
+            self.add_velocities(state, second, 0.5 * time);
+        } else {
+            mean[..links].copy_from_slice(&state[links..2 * links]);
+            self.find_others(state, links);
+            self.add_velocities(state, links, time);
+            for (mean, &new) in mean.iter_mut().zip(&state[links..2 * links]) {
+                *mean = sum(*mean, new).map(|value| 0.5 * value);
+            }
+            self.follow(state, &mean[..links], time);
+        }
+        self.work.mean = mean;
+    }
+
+    /// Lets the binding energy and the light pairs' function follow for a time of motion at these
+    /// velocities of links.
+    fn follow(&mut self, state: &mut [Vector], velocities: &[Vector], time: f64) {
+        let Work { velocities: bodies, other, gradient, .. } = &mut self.work;
+        self.links.to_bodies(&self.masses, self.total, velocities, bodies);
+        let (mut power, mut change) = (0.0, 0.0);
+        for (body, &velocity) in bodies.iter().enumerate() {
+            power += self.masses[body] * dot(velocity, other[body]);
+            change += dot(velocity, gradient[body]);
+        }
+        let scalars = &mut state[self.layout.scalars()];
+        scalars[1] -= time * power;
+        scalars[2] += time * change;
+    }
+
+    /// Adds all accelerations for a time to the velocities of links that begin at this row.
+    fn add_velocities(&mut self, state: &mut [Vector], row: usize, time: f64) {
+        let layout = self.layout;
+        let Work { newton, other, .. } = &self.work;
+        let velocities = &mut state[row..row + layout.links];
+        for (&[from, to], velocity) in self.links.ends().iter().zip(velocities) {
+            let inner = difference(newton[to], newton[from]);
+            add_scaled(velocity, time, sum(inner, difference(other[to], other[from])));
+        }
+        if layout.centre {
+            let mut mean = ZERO;
+            for (&mass, &acceleration) in self.masses.iter().zip(other.iter()) {
+                add_scaled(&mut mean, mass / self.total, acceleration);
+            }
+            let place = if row == layout.links { layout.centre() + 1 } else { layout.second() + layout.links };
+            add_scaled(&mut state[place], time, mean);
+        }
+    }
+
+    /// Computes Newton's accelerations of bodies; returns the two functions of the clock.
+    fn newton(&mut self, separations: &[Vector]) -> [f64; 2] {
+        self.find_positions(separations);
+        let Work { positions, newton, gradient, .. } = &mut self.work;
+        newton.fill(ZERO);
+        gradient.fill(ZERO);
+        let (mut potential, mut light) = (0.0, 0.0);
+        for pair in self.links.pairs() {
+            let separation = self.links.between(pair, separations, positions);
+            let [one, other] = pair.bodies;
+            let [mass, other_mass] = [self.masses[one], self.masses[other]];
+            let square = dot(separation, separation);
+            let inverse = 1.0 / square.sqrt();
+            let cube = inverse / square;
+            add_scaled(&mut newton[one], other_mass * cube, separation);
+            add_scaled(&mut newton[other], -mass * cube, separation);
+            let product = mass * other_mass;
+            potential += product * inverse;
+            if product < LIGHT * self.light_weight {
+                light += self.light_weight * inverse;
+                add_scaled(&mut gradient[one], self.light_weight * cube, separation);
+                add_scaled(&mut gradient[other], -self.light_weight * cube, separation);
+            }
+        }
+        [potential, light]
+    }
+
+    /// Computes the accelerations by all but Newton's forces, with the velocities that begin at this
+    /// row.
+    fn find_others(&mut self, state: &[Vector], row: usize) {
+        let layout = self.layout;
+        let links = layout.links;
+        let (separations, velocities) = (&state[..links], &state[row..row + links]);
+        let Work { positions, velocities: speeds, other, moved, .. } = &mut self.work;
+        other.fill(ZERO);
+        if self.links.any_far() || self.perturbation.is_some() {
+            self.links.to_bodies(&self.masses, self.total, velocities, speeds);
+        }
+        if let Some(relativity) = self.relativity {
+            for pair in self.links.pairs() {
+                let [one, second] = pair.bodies;
+                let mass = self.masses[one] + self.masses[second];
+                if mass == 0.0 {
+                    continue;
+                }
+                let eta = self.masses[one] * self.masses[second] / (mass * mass);
+                let separation = self.links.between(pair, separations, positions);
+                let velocity = self.links.between(pair, velocities, speeds);
+                let [along, across] = relativity.factors(mass, eta, separation, velocity);
+                for axis in 0..3 {
+                    let relative = along * separation[axis] + across * velocity[axis];
+                    other[one][axis] -= self.masses[second] / mass * relative;
+                    other[second][axis] += self.masses[one] / mass * relative;
+                }
+            }
+        }
+        if let Some(perturbation) = self.perturbation {
+            let centre = layout.centre();
+            let speed = if row == links { state[centre + 1] } else { state[layout.second() + links] };
+            for body in 0..positions.len() {
+                moved[0][body] = sum(positions[body], state[centre]);
+                moved[1][body] = sum(speeds[body], speed);
+            }
+            let time = self.epoch + state[layout.scalars()][0];
+            perturbation.add(time, &moved[0], &moved[1], other);
+        }
+    }
+
+    /// Advances a state by so many equal steps of the leapfrog, `interval` of the clock in all. It
+    /// begins and ends with drifts.
+    pub fn leapfrog(&mut self, clock: Clock, state: &mut [Vector], interval: f64, steps: usize) {
+        let step = interval / steps as f64;
+        self.drift(clock, state, 0.5 * step);
+        for at in 0..steps {
+            self.kick(clock, state, step);
+            self.drift(clock, state, if at + 1 < steps { step } else { 0.5 * step });
+        }
+    }
+
+    /// Writes positions and velocities of bodies relative to their centre of mass.
+    pub fn bodies(&mut self, state: &[Vector]) -> [&[Vector]; 2] {
+        let links = self.layout.links;
+        let Work { positions, velocities, .. } = &mut self.work;
+        self.links.to_bodies(&self.masses, self.total, &state[..links], positions);
+        self.links.to_bodies(&self.masses, self.total, &state[links..2 * links], velocities);
+        [positions, velocities]
+    }
+
+    /// Returns the place and the velocity of the centre of mass, if the state has them.
+    pub fn centre(&self, state: &[Vector]) -> Option<[Vector; 2]> {
+        self.layout.centre.then(|| [state[self.layout.centre()], state[self.layout.centre() + 1]])
+    }
+
+    /// Returns the largest error of a state relative to the scale of each of its parts, and to what the
+    /// step changed.
+    pub fn relative_error(&self, from: &[Vector], to: &[Vector], errors: &[Vector], kinetic: f64) -> f64 {
+        let layout = self.layout;
+        let links = layout.links;
+        let norm2 = |row: Vector| dot(row, row);
+        let (mut separations, mut velocities) = (0.0f64, 0.0f64);
+        let mut worst = 0.0f64;
+        let mut take = |error: f64, scale: f64| {
+            if error > 0.0 || error.is_nan() {
+                worst = worst.max(if scale > 0.0 && !error.is_nan() { error / scale } else { f64::INFINITY });
+            }
+        };
+        for row in 0..2 * links {
+            let change: Vector = std::array::from_fn(|axis| to[row][axis] - from[row][axis]);
+            let scale = norm2(from[row]).max(norm2(to[row])).max(norm2(change));
+            take(norm2(errors[row]), scale);
+            let largest = if row < links { &mut separations } else { &mut velocities };
+            *largest = largest.max(scale);
+        }
+        let place = layout.scalars();
+        let [time, binding, light] = errors[place];
+        take(time * time, to[place][0].powi(2));
+        take(binding * binding, kinetic.max(to[place][1].abs()).powi(2));
+        if self.any_light {
+            take(light * light, to[place][2].powi(2));
+        }
+        if layout.centre {
+            let place = layout.centre();
+            let moved: Vector = std::array::from_fn(|axis| to[place][axis] - from[place][axis]);
+            take(norm2(errors[place]), separations.max(norm2(moved)));
+            take(norm2(errors[place + 1]), velocities.max(norm2(to[place + 1])));
+        }
+        worst.sqrt()
+    }
+}

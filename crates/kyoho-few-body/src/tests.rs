@@ -1,0 +1,380 @@
+//! Systems whose motion is known: from formulae, from papers, or from another start.
+
+use std::f64::consts::{PI, TAU};
+
+use kyoho_core::ResultCode;
+use kyoho_hal::threads::Threads;
+
+use crate::vector::{Vector, difference, dot, norm, scaled, sum};
+use crate::{End, Options, Perturbation, Perturbers, System, Terms, evolve, evolve_all, kepler};
+
+fn energy(system: &System) -> f64 {
+    let System { masses, positions, velocities, .. } = system;
+    let mut energy = 0.0;
+    for body in 0..masses.len() {
+        energy += 0.5 * masses[body] * dot(velocities[body], velocities[body]);
+        for other in 0..body {
+            energy -= masses[body] * masses[other] / norm(difference(positions[body], positions[other]));
+        }
+    }
+    energy
+}
+
+/// Two bodies of these masses at the apocentre of an ellipse of semi-major axis 1, around the origin.
+fn binary(masses: [f64; 2], eccentricity: f64) -> System {
+    let total = masses[0] + masses[1];
+    let separation = [1.0 + eccentricity, 0.0, 0.0];
+    let velocity = [0.0, (total * (1.0 - eccentricity) / (1.0 + eccentricity)).sqrt(), 0.0];
+    let parts = [-masses[1] / total, masses[0] / total];
+    System {
+        masses: masses.to_vec(),
+        positions: parts.map(|part| scaled(part, separation)).to_vec(),
+        velocities: parts.map(|part| scaled(part, velocity)).to_vec(),
+        radii: Vec::new(),
+    }
+}
+
+/// C. Burrau's problem of 1913: masses 3, 4, 5 at rest at the corners of a triangle.
+fn pythagorean() -> System {
+    System {
+        masses: vec![3.0, 4.0, 5.0],
+        positions: vec![[1.0, 3.0, 0.0], [-2.0, -1.0, 0.0], [1.0, -1.0, 0.0]],
+        velocities: vec![[0.0; 3]; 3],
+        radii: Vec::new(),
+    }
+}
+
+fn with_time(time: f64) -> Options {
+    Options { time, ..Options::default() }
+}
+
+/// Something that acts on nothing, which makes the integrator move two bodies too.
+struct Nothing;
+
+impl Perturbation for Nothing {
+    fn add(&self, _: f64, _: &[Vector], _: &[Vector], _: &mut [Vector]) {}
+}
+
+#[test]
+fn two_bodies_return_after_ten_thousand_orbits() {
+    for eccentricity in [0.0, 0.5, 0.9, 0.9999] {
+        let start = binary([0.6, 0.4], eccentricity);
+        let mut system = start.clone();
+        let outcome = evolve(&mut system, &with_time(1e4 * TAU), None).unwrap();
+        assert_eq!(outcome.end, End::Time);
+        let error = (energy(&system) / energy(&start) - 1.0).abs();
+        assert!(error < 1e-12, "e = {eccentricity}: energy {error:e}");
+        // Near the apocentre a place is off by the error of the phase.
+        let phase = norm(difference(system.positions[0], start.positions[0])) / start.positions[0][0].abs();
+        assert!(phase < 1e-8, "e = {eccentricity}: phase {phase:e}");
+        assert!((outcome.binaries[0].orbit.eccentricity - eccentricity).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn the_integrator_keeps_an_ellipse_of_any_eccentricity() {
+    for eccentricity in [0.0, 0.9, 0.9999] {
+        let start = binary([0.6, 0.4], eccentricity);
+        let mut system = start.clone();
+        evolve(&mut system, &with_time(100.0 * TAU), Some(&Nothing)).unwrap();
+        let error = (energy(&system) / energy(&start) - 1.0).abs();
+        assert!(error < 1e-12, "e = {eccentricity}: energy {error:e}");
+        let phase = norm(difference(system.positions[0], start.positions[0]));
+        assert!(phase < 1e-8, "e = {eccentricity}: phase {phase:e}");
+    }
+}
+
+#[test]
+fn hyperbolas_and_straight_falls_are_solved_forth_and_back() {
+    for velocity in [[0.0, 0.0, 0.0], [1.0, 0.5, 0.2], [-3.0, 1e-3, 0.0], [0.0, 5.0, 0.0]] {
+        let from = ([1.0, 0.5, -0.3], velocity);
+        for time in [1e-6, 0.1, 0.9, 30.0] {
+            let Some((place, speed)) = kepler::advance(1.3, from.0, from.1, time) else { continue };
+            let before = kepler::energy(1.3, from.0, from.1);
+            let scale = 1.3 / norm(place) + before.abs();
+            assert!((kepler::energy(1.3, place, speed) - before).abs() < 1e-12 * scale);
+            let back = kepler::advance(1.3, place, speed, -time).unwrap();
+            let error = norm(difference(back.0, from.0)) / norm(place).max(1.0);
+            assert!(error < 1e-9, "{velocity:?} {time}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn the_pythagorean_triple_ends_with_the_known_binary() {
+    let mut system = pythagorean();
+    let before = energy(&system);
+    let outcome = evolve(&mut system, &with_time(70.0), None).unwrap();
+    assert_eq!((outcome.end, outcome.time), (End::Time, 70.0));
+    let error = (energy(&system) / before - 1.0).abs();
+    assert!(error < 1e-12, "{error:e}");
+    let [binary] = &outcome.binaries[..] else { panic!("{:?}", outcome.binaries) };
+    assert_eq!(binary.members, [vec![1], vec![2]]);
+    assert!((binary.orbit.semi_major_axis - 0.5525).abs() < 1e-4, "{binary:?}");
+    assert!((binary.orbit.eccentricity - 0.9887).abs() < 1e-4, "{binary:?}");
+}
+
+#[test]
+fn a_system_ends_where_a_part_of_it_leaves() {
+    let mut system = pythagorean();
+    let options = Options { stop_at_escape: Some(5.0), ..with_time(1e3) };
+    let outcome = evolve(&mut system, &options, None).unwrap();
+    assert!(matches!(outcome.end, End::Escape | End::Exchange), "{outcome:?}");
+    assert!(outcome.time > 50.0 && outcome.time < 100.0, "{outcome:?}");
+}
+
+#[test]
+fn bodies_end_where_they_touch() {
+    for eccentricity in [0.9, 0.999_999] {
+        let mut system = binary([0.6, 0.4], eccentricity);
+        system.radii = vec![0.15, 0.05];
+        let options = Options { stop_at_collision: true, ..with_time(100.0) };
+        let outcome = evolve(&mut system, &options, None).unwrap();
+        assert_eq!(outcome.end, End::Collision([0, 1]));
+        let distance = norm(difference(system.positions[1], system.positions[0]));
+        assert!((distance - 0.2).abs() < 1e-9, "{distance}");
+        // From the apocentre to r = 1 - e cos E.
+        let anomaly = ((1.0 - 0.2) / eccentricity).acos();
+        let time = PI - (anomaly - eccentricity * anomaly.sin());
+        assert!((outcome.time - time).abs() < 1e-8, "{} {time}", outcome.time);
+    }
+    // Those that pass one another farther off go on.
+    let mut system = binary([0.6, 0.4], 0.5);
+    system.radii = vec![0.2, 0.2];
+    let options = Options { stop_at_collision: true, ..with_time(20.0) };
+    assert_eq!(evolve(&mut system, &options, None).unwrap().end, End::Time);
+}
+
+#[test]
+fn a_passing_perturber_acts_as_in_a_plain_scheme() {
+    let pair = binary([0.6, 0.4], 0.3);
+    let perturber = Perturbers {
+        time: 0.0,
+        masses: vec![0.2],
+        positions: vec![[0.0, 3.0, 0.0]],
+        velocities: vec![[50.0, 0.0, 0.0]],
+    };
+    let mut alone = pair.clone();
+    evolve(&mut alone, &with_time(3.0), Some(&perturber)).unwrap();
+    // The reference is a plain leapfrog with many steps.
+    let mut system = pair;
+    let steps = 60_000;
+    let step = 3.0 / f64::from(steps);
+    let accelerations = |system: &System, time: f64| {
+        let [one, other] = [0, 1].map(|body| system.positions[body]);
+        let separation = difference(other, one);
+        let cube = dot(separation, separation).powf(1.5);
+        let mut found = vec![scaled(0.4 / cube, separation), scaled(-0.6 / cube, separation)];
+        perturber.add(time, &system.positions, &system.velocities, &mut found);
+        found
+    };
+    for at in 0..steps {
+        for body in 0..2 {
+            system.positions[body] = sum(system.positions[body], scaled(0.5 * step, system.velocities[body]));
+        }
+        let found = accelerations(&system, (f64::from(at) + 0.5) * step);
+        for body in 0..2 {
+            system.velocities[body] = sum(system.velocities[body], scaled(step, found[body]));
+            system.positions[body] = sum(system.positions[body], scaled(0.5 * step, system.velocities[body]));
+        }
+    }
+    for body in 0..2 {
+        let error = norm(difference(system.positions[body], alone.positions[body]));
+        assert!(error < 1e-7, "{error:e}");
+    }
+}
+
+#[test]
+fn massless_bodies_move_as_in_the_field_of_the_others() {
+    // A planet without mass on an eccentric orbit around a star, and a second one.
+    let kepler = |eccentricity: f64| {
+        let speed = ((1.0 - eccentricity) / (1.0 + eccentricity)).sqrt();
+        ([1.0 + eccentricity, 0.0, 0.0], [0.0, speed, 0.0])
+    };
+    let [one, other] = [kepler(0.99), kepler(0.2)];
+    let mut system = System {
+        masses: vec![1.0, 0.0, 0.0],
+        positions: vec![[0.0; 3], one.0, other.0],
+        velocities: vec![[0.0; 3], one.1, other.1],
+        radii: Vec::new(),
+    };
+    evolve(&mut system, &with_time(10.0 * TAU), None).unwrap();
+    for (body, start) in [(1, one), (2, other)] {
+        let error = norm(difference(system.positions[body], start.0));
+        assert!(error < 1e-10, "body {body}: {error:e}");
+    }
+    assert!(norm(system.positions[0]) < 1e-12);
+}
+
+#[test]
+fn planets_keep_the_energy() {
+    let circle = |radius: f64| ([radius, 0.0, 0.0], [0.0, 1.0 / radius.sqrt(), 0.0]);
+    let [one, other] = [circle(1.0), circle(1.7)];
+    let mut system = System {
+        masses: vec![1.0, 1e-6, 1e-6],
+        positions: vec![[0.0; 3], one.0, other.0],
+        velocities: vec![[0.0; 3], one.1, other.1],
+        radii: Vec::new(),
+    };
+    let before = energy(&system);
+    evolve(&mut system, &with_time(100.0 * TAU), None).unwrap();
+    let error = (energy(&system) / before - 1.0).abs();
+    assert!(error < 1e-11, "{error:e}");
+}
+
+/// The angle by which the pericentre of a binary turns in so many orbits.
+fn turned(start: &System, end: &System) -> f64 {
+    let towards = |system: &System| {
+        let separation = difference(system.positions[1], system.positions[0]);
+        let velocity = difference(system.velocities[1], system.velocities[0]);
+        let momentum = crate::vector::cross(separation, velocity);
+        let total = system.masses.iter().sum::<f64>();
+        let along = difference(
+            scaled(1.0 / total, crate::vector::cross(velocity, momentum)),
+            scaled(1.0 / norm(separation), separation),
+        );
+        along[1].atan2(along[0])
+    };
+    (towards(end) - towards(start)).rem_euclid(TAU)
+}
+
+#[test]
+fn the_first_relativistic_term_turns_the_ellipse() {
+    let eccentricity = 0.6;
+    let start = binary([0.6, 0.4], eccentricity);
+    let mut system = start.clone();
+    let speed_of_light = 1e3;
+    let terms = Terms { first: true, second: false, decay: false, decay_correction: false };
+    let orbits = 200.0;
+    let options = Options { speed_of_light: Some((speed_of_light, terms)), ..with_time(orbits * TAU) };
+    evolve(&mut system, &options, None).unwrap();
+    // 6 pi G M / (a (1 - e^2) c^2) in each orbit.
+    let expected = orbits * 6.0 * PI / ((1.0 - eccentricity * eccentricity) * speed_of_light * speed_of_light);
+    let ratio = turned(&start, &system) / expected;
+    assert!((ratio - 1.0).abs() < 1e-4, "{ratio}");
+}
+
+#[test]
+fn gravitational_waves_shrink_an_orbit_as_peters_says() {
+    let eccentricity: f64 = 0.6;
+    let start = binary([0.6, 0.4], eccentricity);
+    let mut system = start.clone();
+    let speed_of_light: f64 = 200.0;
+    let terms = Terms { first: false, second: false, decay: true, decay_correction: false };
+    let time = 300.0 * TAU;
+    let options = Options { speed_of_light: Some((speed_of_light, terms)), ..with_time(time) };
+    let outcome = evolve(&mut system, &options, None).unwrap();
+    // P. C. Peters, Physical Review 136 (1964) B1224, equation 5.6.
+    let e2 = eccentricity * eccentricity;
+    let shape = (1.0 + 73.0 / 24.0 * e2 + 37.0 / 96.0 * e2 * e2) / (1.0 - e2).powf(3.5);
+    let rate = 64.0 / 5.0 * 0.6 * 0.4 * shape / speed_of_light.powi(5);
+    let shrunk = 1.0 - outcome.binaries[0].orbit.semi_major_axis;
+    let ratio = shrunk / (rate * time);
+    assert!((ratio - 1.0).abs() < 1e-2, "{ratio}");
+}
+
+#[test]
+fn an_ensemble_has_the_bits_of_its_systems_on_any_number_of_threads() {
+    let start: Vec<System> = (0..20)
+        .map(|at| {
+            let mut system = pythagorean();
+            system.positions[0][2] = 0.01 * f64::from(at);
+            system
+        })
+        .collect();
+    let options = with_time(20.0);
+    let mut alone = start.clone();
+    let outcomes: Vec<_> = alone.iter_mut().map(|system| evolve(system, &options, None).unwrap()).collect();
+    for threads in [1, 3] {
+        let mut systems = start.clone();
+        assert_eq!(evolve_all(&mut systems, &options, &Threads::new(threads)).unwrap(), outcomes);
+        assert_eq!(systems, alone);
+    }
+}
+
+#[test]
+fn a_system_that_needs_more_steps_keeps_its_state() {
+    let mut system = pythagorean();
+    let options = Options { max_steps: 20, ..with_time(70.0) };
+    let outcome = evolve(&mut system, &options, None).unwrap();
+    assert_eq!((outcome.end, outcome.steps), (End::Steps, 20));
+    assert!(outcome.time > 0.0 && outcome.time < 70.0);
+    // Going on from there is going on.
+    evolve(&mut system, &with_time(70.0 - outcome.time), None).unwrap();
+    let mut whole = pythagorean();
+    evolve(&mut whole, &with_time(70.0), None).unwrap();
+    assert!(norm(difference(whole.positions[0], system.positions[0])) < 1e-3);
+}
+
+#[test]
+fn more_bodies_than_three_keep_the_energy() {
+    // Two binaries that meet, and a fifth body.
+    let mut system = System::default();
+    for (centre, drift) in [([-3.0, 0.2, 0.0], [0.5, 0.0, 0.1]), ([3.0, 0.0, 0.3], [-0.5, 0.1, 0.0])] {
+        let pair = binary([0.6, 0.4], 0.8);
+        system.masses.extend(&pair.masses);
+        system.positions.extend(pair.positions.iter().map(|&position| sum(scaled(0.1, position), centre)));
+        system.velocities.extend(pair.velocities.iter().map(|&velocity| sum(scaled(10f64.sqrt(), velocity), drift)));
+    }
+    system.masses.push(0.5);
+    system.positions.push([0.0, 2.0, 0.0]);
+    system.velocities.push([0.0, -0.1, 0.0]);
+    let before = energy(&system);
+    let outcome = evolve(&mut system, &with_time(20.0), None).unwrap();
+    assert_eq!(outcome.end, End::Time);
+    let error = (energy(&system) / before - 1.0).abs();
+    assert!(error < 1e-10, "{error:e}");
+}
+
+#[test]
+fn empty_systems_and_single_bodies_are_systems() {
+    let options = with_time(2.0);
+    let outcome = evolve(&mut System::default(), &options, None).unwrap();
+    assert_eq!((outcome.end, outcome.time), (End::Time, 2.0));
+    for mass in [0.0, 1.0] {
+        let mut system = System {
+            masses: vec![mass],
+            positions: vec![[1.0, 2.0, 3.0]],
+            velocities: vec![[0.5, 0.0, -1.0]],
+            radii: Vec::new(),
+        };
+        evolve(&mut system, &options, None).unwrap();
+        assert_eq!(system.positions[0], [2.0, 2.0, 1.0]);
+    }
+    // Bodies without mass do not feel one another.
+    let mut system = binary([0.5, 0.5], 0.5);
+    system.masses = vec![0.0, 0.0];
+    let places = system.positions.clone();
+    let speeds = system.velocities.clone();
+    evolve(&mut system, &options, None).unwrap();
+    assert_eq!(system.positions[1], sum(places[1], scaled(2.0, speeds[1])));
+}
+
+#[test]
+fn numbers_that_are_not_allowed_are_named_with_their_system() {
+    let error = |system: System, options: Options| {
+        let mut systems = [pythagorean(), system];
+        let error = evolve_all(&mut systems, &options, &Threads::alone()).unwrap_err();
+        assert_eq!(systems[0], pythagorean());
+        error
+    };
+    let with = |change: fn(&mut System)| {
+        let mut system = pythagorean();
+        change(&mut system);
+        error(system, with_time(1.0))
+    };
+    assert_eq!(with(|system| system.positions[1][2] = f64::NAN).code(), ResultCode::NotFinite);
+    let negative = with(|system| system.masses[2] = -1.0).to_string();
+    assert!(negative.contains("the mass of body 2 of system 1") && negative.contains("-1e0"), "{negative}");
+    assert_eq!(with(|system| system.positions[1] = system.positions[0]).code(), ResultCode::NotFinite);
+    assert_eq!(with(|system| system.velocities.truncate(2)).code(), ResultCode::BadCount);
+    assert_eq!(with(|system| system.radii = vec![-1.0, 0.0, 0.0]).code(), ResultCode::BadOption);
+    for tolerance in [0.0, 1e-15, 0.1, f64::NAN] {
+        let options = Options { tolerance, ..with_time(1.0) };
+        let text = error(pythagorean(), options).to_string();
+        assert!(text.contains("the tolerance"), "{text}");
+    }
+    for time in [-1.0, f64::INFINITY] {
+        assert!(error(pythagorean(), with_time(time)).to_string().contains("the time"));
+    }
+}
