@@ -8,8 +8,16 @@ use std::path::{Path, PathBuf};
 use common::root;
 
 /// The crates of the library from the lowest to the highest, below the package of its interfaces.
-const CRATES: [&str; 7] =
-    ["kyoho-core", "kyoho-hal", "kyoho-laws", "kyoho-language", "kyoho-methods", "kyoho-engine", "kyoho-integrators"];
+const CRATES: [&str; 8] = [
+    "kyoho-core",
+    "kyoho-hal",
+    "kyoho-laws",
+    "kyoho-language",
+    "kyoho-methods",
+    "kyoho-engine",
+    "kyoho-few-body",
+    "kyoho-integrators",
+];
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

@@ -11,6 +11,7 @@ mod converge;
 pub mod count;
 pub mod density;
 pub mod failure;
+mod few_body;
 pub mod file;
 mod info;
 pub mod machine;
@@ -47,6 +48,8 @@ enum Command {
     Verify(verify::Arguments),
     /// Integrate an N-body system: Hermite 4, 6 or 8 with block time steps, or a leapfrog
     Run(Box<run::Arguments>),
+    /// Integrate systems of few bodies with hard binaries and close encounters, many at once
+    FewBody(few_body::Arguments),
     /// Check the orders of the integrators: energy errors with a shared step, halved again and
     /// again
     Converge(converge::Arguments),
@@ -92,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments).map(|()| true),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Run(arguments) => run::run(&arguments).map(|()| true),
+        Command::FewBody(arguments) => few_body::run(&arguments).map(|()| true),
         Command::Converge(arguments) => converge::run(&arguments).map(|()| true),
         Command::Model(arguments) => model::run(&arguments).map(|()| true),
         Command::Pair(arguments) => pair::run(&arguments).map(|()| true),

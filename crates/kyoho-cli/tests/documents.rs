@@ -51,7 +51,8 @@ const OTHERS: [&str; 29] = [
 const LANGUAGES: [&str; 5] = ["", "c", "fortran", "make", "python"];
 
 /// The subcommands.
-const SUBCOMMANDS: [&str; 9] = ["info", "verify", "bench", "run", "converge", "model", "pair", "picture", "plummer"];
+const SUBCOMMANDS: [&str; 10] =
+    ["info", "verify", "bench", "run", "few-body", "converge", "model", "pair", "picture", "plummer"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")

@@ -219,7 +219,7 @@ impl<'a> Run<'a> {
         let mut clock = if rate > 0.0 { Clock::Regular } else { Clock::Time };
         let mut step = self.shortest_time() * FIRST_STEP * if clock == Clock::Regular { rate } else { 1.0 };
         // How long the last step of the regular clock was in time.
-        let mut usual = f64::INFINITY;
+        let mut usual = 0.0;
         loop {
             let rest = (self.options.time - self.time[0]) - self.time[1];
             if rest <= 0.0 {
@@ -249,8 +249,8 @@ impl<'a> Run<'a> {
                 continue;
             }
             if passed > rest && clock == Clock::Regular {
-                step *= (rest / passed).max(1e-3);
-                usual = usual.min(passed);
+                // A little less, so that the search ends.
+                step *= (0.999 * rest / passed).max(1e-3);
                 continue;
             }
             if clock == Clock::Regular {

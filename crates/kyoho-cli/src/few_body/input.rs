@@ -1,0 +1,84 @@
+//! Systems from a text: a line for each body, and a blank line between systems.
+
+use std::path::Path;
+
+use crate::failure::{Failure, Result};
+use crate::run::input::fill;
+use kyoho_core::error::shown;
+use kyoho_core::memory;
+use kyoho_few_body::System;
+
+/// The numbers of a line.
+const NAMES: &str = "mass x y z vx vy vz, and a radius if bodies have one";
+
+/// Reads systems. Text after a `#` is a comment, and a line with nothing else does not end a system.
+pub fn systems(text: &str, path: &Path) -> Result<Vec<System>> {
+    let mut systems = Vec::new();
+    let mut system = System::default();
+    for (line, row) in (1..).zip(text.lines()) {
+        if row.trim().is_empty() {
+            finish(&mut system, &mut systems)?;
+            continue;
+        }
+        let row = row.split('#').next().unwrap_or_default().trim();
+        if !row.is_empty() {
+            body(row, &mut system).map_err(|reason| Failure::Line { path: path.into(), line, reason })?;
+        }
+    }
+    finish(&mut system, &mut systems)?;
+    if systems.is_empty() { Err(Failure::file(path, "there are no bodies in it")) } else { Ok(systems) }
+}
+
+/// Puts a system that has bodies to the others.
+fn finish(system: &mut System, systems: &mut Vec<System>) -> Result<()> {
+    if !system.masses.is_empty() {
+        memory::push(systems, std::mem::take(system), "systems")?;
+    }
+    Ok(())
+}
+
+/// Adds the body of a line.
+fn body(row: &str, system: &mut System) -> std::result::Result<(), String> {
+    let mut numbers = [0.0; 8];
+    let count = if row.split_whitespace().count() == 8 { 8 } else { 7 };
+    fill(&mut numbers[..count], row, NAMES)?;
+    let [mass, x, y, z, vx, vy, vz, radius] = numbers;
+    for (name, value) in [("mass", mass), ("radius", radius)] {
+        if value < 0.0 {
+            return Err(format!("the {name} is {}; allowed: zero and above", shown(value)));
+        }
+    }
+    system.masses.push(mass);
+    system.positions.push([x, y, z]);
+    system.velocities.push([vx, vy, vz]);
+    system.radii.push(radius);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blank_lines_divide_systems_and_comments_do_not() {
+        let text = "# two\n1 0 0 0 0 0 0\n# still the first\n1 1 0 0 0 1d0 0 0.5 # a radius\n\n\n2 0 0 0 0 0 0\n";
+        let systems = systems(text, Path::new("systems")).unwrap();
+        assert_eq!(systems.len(), 2);
+        assert_eq!(systems[0].masses, [1.0, 1.0]);
+        assert_eq!((systems[0].velocities[1], systems[0].radii[1]), ([0.0, 1.0, 0.0], 0.5));
+        assert_eq!(systems[1].masses, [2.0]);
+    }
+
+    #[test]
+    fn lines_that_are_no_bodies_are_named() {
+        for (text, words) in [
+            ("1 2 3", ["line 1", "3 words"]),
+            ("\n-1 0 0 0 0 0 0", ["line 2", "the mass is -1"]),
+            ("1 0 0 0 0 0 0 -2", ["line 1", "the radius is -2"]),
+            ("# nothing\n", ["systems", "no bodies"]),
+        ] {
+            let error = systems(text, Path::new("systems")).unwrap_err().to_string();
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        }
+    }
+}

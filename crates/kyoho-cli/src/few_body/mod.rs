@@ -1,0 +1,258 @@
+//! `kyoho few-body`: systems of few bodies, whose close encounters need regularisation.
+
+mod input;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::count::{count, number};
+use crate::failure::{Failure, Result};
+use crate::file;
+use kyoho_core::error::shown;
+use kyoho_few_body::{Binary, End, MOST_BODIES, Options, Outcome, System, Terms, evolve_all};
+use kyoho_hal::threads::Threads;
+
+/// The options of `kyoho few-body`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Text with lines `mass x y z vx vy vz [radius]`, and a blank line between systems; `-` reads
+    /// the standard input
+    file: PathBuf,
+    /// How long the systems evolve
+    #[arg(short, long, value_parser = number)]
+    time: f64,
+    /// The largest relative error of each step, 1e-14 to 1e-3
+    #[arg(long, default_value_t = 1e-14, value_parser = number)]
+    tolerance: f64,
+    /// The gravitational constant
+    #[arg(long = "G", default_value_t = 1.0, value_parser = number)]
+    gravity: f64,
+    /// The speed of light; with it pairs have relativistic terms
+    #[arg(long, value_parser = number)]
+    speed_of_light: Option<f64>,
+    /// The relativistic terms: 1, 2, 2.5, 3.5
+    #[arg(long, value_delimiter = ',', default_values = ["1", "2", "2.5"], requires = "speed_of_light")]
+    terms: Vec<String>,
+    /// What ends a system before its time
+    #[arg(long, value_delimiter = ',')]
+    stop: Vec<Stop>,
+    /// How far a part has to be that escapes, in parts of the extent of the rest
+    #[arg(long, default_value_t = 20.0, value_parser = number)]
+    escape_distance: f64,
+    /// The most steps of a system; one that needs more ends where it is
+    #[arg(long, default_value_t = 100_000_000, value_parser = count::<u64>(..))]
+    max_steps: u64,
+    /// CPU threads [default: all]
+    #[arg(long, value_parser = count::<u16>(1..=4096))]
+    threads: Option<u16>,
+    /// Write the bodies at the end, in the form of the input
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print a JSON array instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Stop {
+    /// Two bodies are nearer than the sum of their radii
+    Collision,
+    /// A part is unbound and far from the rest
+    Escape,
+}
+
+/// How a system ended, in the words of the report.
+#[derive(Debug, Serialize)]
+struct Row {
+    /// Its number, from 1.
+    system: usize,
+    end: &'static str,
+    /// The numbers of the bodies that touch, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    touching: Option<[usize; 2]>,
+    time: f64,
+    steps: u64,
+    leapfrog_steps: u64,
+    /// The relative error of the energy; none where forces change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    energy_error: Option<f64>,
+    binaries: Vec<Bound>,
+}
+
+/// A bound pair, or pair of pairs.
+#[derive(Debug, Serialize)]
+struct Bound {
+    /// The numbers of the bodies of both parts, from 1.
+    members: [Vec<usize>; 2],
+    semi_major_axis: f64,
+    eccentricity: f64,
+    period: f64,
+}
+
+/// Evolves the systems of a file and reports.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let options = options(arguments)?;
+    let text = file::text(file::read(&arguments.file)?, &arguments.file)?;
+    let mut systems = input::systems(&text, &arguments.file)?;
+    for (place, system) in systems.iter().enumerate() {
+        check(system).map_err(|reason| Failure::file(&arguments.file, format!("system {}: {reason}", place + 1)))?;
+    }
+    let energies: Vec<f64> = systems.iter().map(|system| energy(system, arguments.gravity)).collect();
+    let all = || std::thread::available_parallelism().map_or(1, |threads| threads.get());
+    let threads = Threads::new(arguments.threads.map_or_else(all, usize::from));
+    let outcomes = evolve_all(&mut systems, &options, &threads)?;
+    if let Some(path) = &arguments.output {
+        file::replace(path, written(&systems).as_bytes()).map_err(|error| Failure::file(path, error))?;
+    }
+    let rows = systems.iter().zip(&outcomes).zip(energies).enumerate().map(|(place, ((system, outcome), before))| {
+        let error = energy(system, arguments.gravity) / before - 1.0;
+        // Relativistic terms change it.
+        row(place, outcome, (options.speed_of_light.is_none() && before != 0.0).then_some(error))
+    });
+    let rows: Vec<Row> = rows.collect();
+    if arguments.json {
+        return out!("{}", serde_json::to_string_pretty(&rows).expect("rows have only strings as keys"));
+    }
+    out!("{:>6}  {:<9}  {:>14}  {:>9}  {:>12}", "system", "end", "time", "steps", "energy error")?;
+    for row in &rows {
+        print(row)?;
+    }
+    Ok(())
+}
+
+/// Checks what lines alone do not show.
+fn check(System { masses, positions, .. }: &System) -> std::result::Result<(), String> {
+    let count = masses.len();
+    if count > MOST_BODIES {
+        return Err(format!("{count} bodies; allowed: at most {MOST_BODIES}"));
+    }
+    for one in 0..count {
+        if let Some(other) = (0..one).find(|&other| positions[other] == positions[one]) {
+            let [other, one] = [other + 1, one + 1];
+            return Err(format!("bodies {other} and {one} have the same position; allowed: different positions"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns what the options ask for.
+fn options(arguments: &Arguments) -> Result<Options> {
+    let Arguments { time, tolerance, gravity, speed_of_light, escape_distance, max_steps, .. } = *arguments;
+    let allowed = |option, value: f64, is_allowed: bool, allowed: &str| {
+        if is_allowed {
+            Ok(())
+        } else {
+            Err(Failure::Argument { option, value: shown(value), allowed: allowed.into() })
+        }
+    };
+    let positive = |option, value: f64| allowed(option, value, value > 0.0 && value.is_finite(), "numbers above zero");
+    allowed("--time", time, time >= 0.0 && time.is_finite(), "zero and above")?;
+    allowed("--tolerance", tolerance, (1e-14..=1e-3).contains(&tolerance), "1e-14 to 1e-3")?;
+    positive("--G", gravity)?;
+    positive("--escape-distance", escape_distance)?;
+    let mut terms = Terms { first: false, second: false, decay: false, decay_correction: false };
+    for term in &arguments.terms {
+        match term.as_str() {
+            "1" => terms.first = true,
+            "2" => terms.second = true,
+            "2.5" => terms.decay = true,
+            "3.5" => terms.decay_correction = true,
+            other => {
+                let value = other.to_owned();
+                return Err(Failure::Argument { option: "--terms", value, allowed: "1, 2, 2.5, 3.5".into() });
+            }
+        }
+    }
+    if let Some(speed) = speed_of_light {
+        positive("--speed-of-light", speed)?;
+    }
+    let stops = |stop| arguments.stop.contains(&stop);
+    Ok(Options {
+        gravity,
+        time,
+        tolerance,
+        max_steps,
+        speed_of_light: speed_of_light.map(|speed| (speed, terms)),
+        stop_at_collision: stops(Stop::Collision),
+        stop_at_escape: stops(Stop::Escape).then_some(escape_distance),
+    })
+}
+
+/// Returns the energy of a system in the frame of its centre of mass.
+fn energy(system: &System, gravity: f64) -> f64 {
+    let System { masses, positions, velocities, .. } = system;
+    let total: f64 = masses.iter().sum();
+    let mut energy = 0.0;
+    for one in 0..masses.len() {
+        for other in 0..one {
+            let square =
+                |rows: &[[f64; 3]]| (0..3).map(|axis| (rows[one][axis] - rows[other][axis]).powi(2)).sum::<f64>();
+            let motion = if total > 0.0 { 0.5 * square(velocities) / total } else { 0.0 };
+            energy += masses[one] * masses[other] * (motion - gravity / square(positions).sqrt());
+        }
+    }
+    energy
+}
+
+fn row(place: usize, outcome: &Outcome, energy_error: Option<f64>) -> Row {
+    let (end, touching) = match outcome.end {
+        End::Time => ("time", None),
+        End::Escape => ("escape", None),
+        End::Exchange => ("exchange", None),
+        End::Collision(bodies) => ("collision", Some(bodies.map(|body| body + 1))),
+        End::Steps => ("steps", None),
+        End::NoStep => ("no step", None),
+    };
+    let from_one = |members: &[usize]| members.iter().map(|body| body + 1).collect();
+    let bound = |binary: &Binary| Bound {
+        members: [from_one(&binary.members[0]), from_one(&binary.members[1])],
+        semi_major_axis: binary.orbit.semi_major_axis,
+        eccentricity: binary.orbit.eccentricity,
+        period: binary.orbit.period,
+    };
+    Row {
+        system: place + 1,
+        end,
+        touching,
+        time: outcome.time,
+        steps: outcome.steps,
+        leapfrog_steps: outcome.leapfrog_steps,
+        energy_error,
+        binaries: outcome.binaries.iter().map(bound).collect(),
+    }
+}
+
+fn print(row: &Row) -> Result<()> {
+    let error = row.energy_error.map_or("-".into(), |error| format!("{error:.1e}"));
+    out!("{:>6}  {:<9}  {:>14.8}  {:>9}  {error:>12}", row.system, row.end, row.time, row.steps)?;
+    if let Some([one, other]) = row.touching {
+        out!("        bodies {one} and {other} touch")?;
+    }
+    for bound in &row.binaries {
+        let names = |part: &[usize]| part.iter().map(usize::to_string).collect::<Vec<_>>().join("+");
+        let [one, other] = bound.members.each_ref().map(|part| names(part));
+        let Bound { semi_major_axis, eccentricity, period, .. } = bound;
+        out!("        {one} and {other}: a = {semi_major_axis:.6}, e = {eccentricity:.6}, period {period:.6}")?;
+    }
+    Ok(())
+}
+
+/// Returns the text of systems, with digits that give the same bits back.
+fn written(systems: &[System]) -> String {
+    let mut text = String::new();
+    for (place, system) in systems.iter().enumerate() {
+        if place > 0 {
+            text.push('\n');
+        }
+        for body in 0..system.masses.len() {
+            let ([x, y, z], [vx, vy, vz]) = (system.positions[body], system.velocities[body]);
+            let (mass, radius) = (system.masses[body], system.radii[body]);
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{mass:e} {x:e} {y:e} {z:e} {vx:e} {vy:e} {vz:e} {radius:e}");
+        }
+    }
+    text
+}
