@@ -128,7 +128,7 @@ pub fn evolve(system: &mut System, options: &Options, perturbation: Option<&dyn 
     }
     let motion = Motion::new(&masses, relativity, perturbation);
     let mut run = Run::new(system, options, motion)?;
-    let end = run.to_end()?;
+    let end = run.advance()?;
     run.give_back(system, end)
 }
 
@@ -211,7 +211,7 @@ impl<'a> Run<'a> {
     }
 
     /// Makes steps until something ends them.
-    fn to_end(&mut self) -> Result<End> {
+    fn advance(&mut self) -> Result<End> {
         if let Some(pair) = self.touching() {
             return Ok(End::Collision(pair));
         }

@@ -4,7 +4,7 @@
 //! E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I (1993), section II.9.
 
 use crate::motion::{Clock, Motion};
-use crate::vector::{Vector, ZERO};
+use crate::vector::{Vector, ZERO, difference, sum};
 
 /// The columns of the table; its last leapfrog has twice as many steps.
 pub const COLUMNS: usize = 8;
@@ -112,13 +112,13 @@ impl Extrapolation {
             let ratio = leapfrogs(row) as f64 / leapfrogs(row - column) as f64;
             *square = 1.0 / (ratio * ratio - 1.0);
         }
-        for place in 0..rows {
-            for axis in 0..3 {
-                let mut value = self.trial[place][axis] - state[place][axis];
+        for (place, start) in state.iter().enumerate() {
+            for (axis, start) in start.iter().enumerate() {
+                let mut value = self.trial[place][axis] - start;
                 // The table's column `column` holds the value of the row before until it is replaced.
-                for column in 0..row {
+                for (column, square) in squares[..row].iter().enumerate() {
                     let before = std::mem::replace(&mut self.table[column][place][axis], value);
-                    value += (value - before) * squares[column];
+                    value += (value - before) * square;
                 }
                 self.table[row][place][axis] = value;
             }
@@ -126,12 +126,10 @@ impl Extrapolation {
         if row == 0 {
             return f64::INFINITY;
         }
-        for place in 0..rows {
-            for axis in 0..3 {
-                let best = self.table[row][place][axis];
-                self.trial[place][axis] = best - self.table[row - 1][place][axis];
-                self.end[place][axis] = state[place][axis] + best;
-            }
+        for (place, start) in state.iter().enumerate() {
+            let [best, before] = [self.table[row][place], self.table[row - 1][place]];
+            self.trial[place] = difference(best, before);
+            self.end[place] = sum(*start, best);
         }
         motion.relative_error(state, &self.end, &self.trial, kinetic)
     }

@@ -175,8 +175,8 @@ fn a_passing_perturber_acts_as_in_a_plain_scheme() {
             system.positions[body] = sum(system.positions[body], scaled(0.5 * step, system.velocities[body]));
         }
         let found = accelerations(&system, (f64::from(at) + 0.5) * step);
-        for body in 0..2 {
-            system.velocities[body] = sum(system.velocities[body], scaled(step, found[body]));
+        for (body, acceleration) in found.into_iter().enumerate() {
+            system.velocities[body] = sum(system.velocities[body], scaled(step, acceleration));
             system.positions[body] = sum(system.positions[body], scaled(0.5 * step, system.velocities[body]));
         }
     }
