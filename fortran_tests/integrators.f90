@@ -35,6 +35,10 @@ program integrators_test
     type(kyoho_evolve_options) :: ends
     type(kyoho_evolution) :: evolution
     type(kyoho_integration) :: integration
+    integer(c_int32_t), target :: offsets(2) = [0, 2], end_of_system(1) = -1
+    type(kyoho_few_body_options) :: few_options
+    type(kyoho_few_body_systems) :: systems
+    type(kyoho_few_body_outcomes) :: outcomes
 
     ! Two bodies on a circle of radius 1/2 with period 2 pi.
     x = 0
@@ -69,6 +73,22 @@ program integrators_test
     call check(kyoho_integrator_evolve(integrator, 1.0_dp) == KYOHO_BAD_OPTION, 'a time that has gone')
     call check(index(kyoho_text(kyoho_integrator_last_error(integrator)), 'allowed: from 2') > 0, 'its text')
     call succeed(kyoho_integrator_free(integrator))
+
+    ! The two bodies as a system of few, which Kepler's solution moves.
+    x = 0
+    v = 0
+    x(1, :) = [0.5_dp, -0.5_dp]
+    v(2, :) = [0.5_dp, -0.5_dp]
+    few_options%time = 2.0_dp
+    systems%system_count = 1
+    systems%offsets%data = c_loc(offsets)
+    systems%masses%data = c_loc(mass)
+    systems%positions%data = c_loc(x)
+    systems%velocities%data = c_loc(v)
+    outcomes%ends%data = c_loc(end_of_system)
+    call succeed(kyoho_few_body_evolve(few_options, systems, outcomes))
+    call check(end_of_system(1) == KYOHO_FEW_BODY_END_TIME, 'end of a system')
+    call check(norm2(x(:, 1) - 0.5_dp*[cos(2.0_dp), sin(2.0_dp), 0.0_dp]) < 1e-14_dp, 'orbit of two')
 
 contains
 

@@ -85,6 +85,14 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_EXCLUDE_BY_INDEX = 0 ! those with its index
     integer(c_int32_t), parameter, public :: KYOHO_EXCLUDE_NOTHING = 1  ! none
 
+    ! Why a system of few bodies ended.
+    integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_TIME = 0      ! its time has passed
+    integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_ESCAPE = 1    ! a part has left
+    integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_EXCHANGE = 2  ! with other binaries
+    integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_COLLISION = 3 ! two bodies touch
+    integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_STEPS = 4     ! all allowed were made
+    integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_NO_STEP = 5   ! bodies are too near
+
     ! How much a log tells; each level includes those before it.
     integer(c_int32_t), parameter, public :: KYOHO_LOG_OFF = 0
     integer(c_int32_t), parameter, public :: KYOHO_LOG_ERROR = 1 ! failures
@@ -360,6 +368,44 @@ module kyoho
         type(kyoho_reals) :: radii
     end type
 
+    ! How systems of few bodies evolve, and what ends them.
+    type, bind(c), public :: kyoho_few_body_options
+        integer(c_int32_t) :: structure_size = 64
+        integer(c_int32_t) :: threads = 0                   ! 0: from the environment
+        real(c_double) :: time = 0                          ! how long they evolve
+        real(c_double) :: gravity = 0                       ! the gravitational constant; 0: 1
+        real(c_double) :: tolerance = 0                     ! 0: 1e-14
+        integer(c_int64_t) :: max_steps = 0                 ! 0: 100000000
+        real(c_double) :: speed_of_light = 0                ! 0: no relativistic terms
+        integer(c_int32_t) :: terms = 0                     ! sum of 1, 2, 4 (2.5), 8 (3.5); 0: 7
+        integer(c_int32_t) :: stops_at_collision = 0        ! 1: radii end a system
+        real(c_double) :: escape_distance = 0               ! in extents of the rest; 0: no escape
+    end type
+
+    ! Systems of few bodies; positions and velocities are written too.
+    type, bind(c), public :: kyoho_few_body_systems
+        integer(c_int32_t) :: structure_size = 88
+        integer(c_int32_t) :: system_count = 0
+        type(kyoho_const_integers) :: offsets               ! system_count + 1 numbers from 0 on
+        type(kyoho_const_reals) :: masses
+        type(kyoho_reals) :: positions
+        type(kyoho_reals) :: velocities
+        type(kyoho_const_reals) :: radii                    ! null: all are 0
+    end type
+
+    ! The places where the ends of systems are written to.
+    type, bind(c), public :: kyoho_few_body_outcomes
+        integer(c_int32_t) :: structure_size = 120
+        integer(c_int32_t) :: reserved = 0
+        type(kyoho_integers) :: ends                        ! KYOHO_FEW_BODY_END_...
+        type(kyoho_reals) :: times                          ! that passed
+        type(kyoho_integers) :: first_touching              ! from 0 in its system; -1: none
+        type(kyoho_integers) :: second_touching
+        type(kyoho_integers) :: companions                  ! of each body; -1: none
+        type(kyoho_reals) :: semi_major_axes                ! of the binary of each body
+        type(kyoho_reals) :: eccentricities
+    end type
+
     ! What ends an evolution before its time.
     type, bind(c), public :: kyoho_evolve_options
         integer(c_int32_t) :: structure_size = 40
@@ -438,6 +484,7 @@ module kyoho
     public :: kyoho_integrator_identifiers, kyoho_integrator_evolve, kyoho_integrator_encounters
     public :: kyoho_integrator_energies, kyoho_integrator_describe, kyoho_integrator_last_error
     public :: kyoho_integrator_free, kyoho_integrator_state, kyoho_integrator_set_state
+    public :: kyoho_few_body_evolve
 
     interface
         ! The library's version; kyoho_text makes it a character string.
@@ -705,6 +752,16 @@ module kyoho
             real(c_double), value :: time
             type(kyoho_evolve_options), intent(in), optional :: evolve_options
             type(kyoho_evolution), intent(inout), optional :: evolution
+            integer(c_int32_t) :: code
+        end function
+
+        ! Moves systems of few bodies, with hard binaries and close encounters.
+        function kyoho_few_body_evolve(options, systems, outcomes) &
+                bind(c, name="kyoho_few_body_evolve") result(code)
+            import
+            type(kyoho_few_body_options), intent(in) :: options
+            type(kyoho_few_body_systems), intent(in) :: systems
+            type(kyoho_few_body_outcomes), intent(in), optional :: outcomes
             integer(c_int32_t) :: code
         end function
 

@@ -151,6 +151,23 @@ enum {
     KYOHO_EXCLUDE_NOTHING = 1,
 };
 
+// Why a system of few bodies ended.
+typedef int32_t kyoho_few_body_end;
+enum {
+    // Its time has passed.
+    KYOHO_FEW_BODY_END_TIME = 0,
+    // A part has left, and the same bodies as at the start are in binaries.
+    KYOHO_FEW_BODY_END_ESCAPE = 1,
+    // A part has left, and other bodies than at the start are in binaries.
+    KYOHO_FEW_BODY_END_EXCHANGE = 2,
+    // Two bodies touch.
+    KYOHO_FEW_BODY_END_COLLISION = 3,
+    // The steps that are allowed were made.
+    KYOHO_FEW_BODY_END_STEPS = 4,
+    // Two bodies came so near that no step could be made.
+    KYOHO_FEW_BODY_END_NO_STEP = 5,
+};
+
 // How much a log tells; each level includes those before it.
 typedef int32_t kyoho_log_level;
 enum {
@@ -894,6 +911,91 @@ typedef struct kyoho_integration {
      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
      0, 0, 0, 0}
 
+// How systems of few bodies evolve, and what ends them. Begin with KYOHO_FEW_BODY_OPTIONS_INIT,
+// and set what you decide.
+typedef struct kyoho_few_body_options {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The number of threads. 0: from the environment.
+    int32_t threads;
+    // How long the systems evolve, 0 or more.
+    double time;
+    // The gravitational constant in the units of the bodies. 0: 1.
+    double gravity;
+    // The largest relative error of a step, 1e-14 to 1e-3. 0: 1e-14.
+    double tolerance;
+    // The most steps of a system. 0: 100000000.
+    int64_t max_steps;
+    // The speed of light in the units of the bodies, which gives pairs relativistic terms. 0: none.
+    double speed_of_light;
+    // The sum of the relativistic terms: 1 for the first, 2 for the second, 4 for that of order
+    // 2.5, 8 for that of order 3.5. 0: 7.
+    int32_t terms;
+    // 1: a system ends where two bodies are nearer than the sum of their radii. 0: it goes on.
+    int32_t stops_at_collision;
+    // A system ends where a part is unbound, moves away, and is farther from the rest than this
+    // many times the extent of both. 0: it goes on.
+    double escape_distance;
+} kyoho_few_body_options;
+
+// A kyoho_few_body_options with nothing set.
+#define KYOHO_FEW_BODY_OPTIONS_INIT \
+    {(int32_t)sizeof(kyoho_few_body_options), \
+     0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+// Systems of few bodies. Begin with KYOHO_FEW_BODY_SYSTEMS_INIT.
+typedef struct kyoho_few_body_systems {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The number of systems, 0 or more.
+    int32_t system_count;
+    // The first body of each system and, behind the last system, the number of bodies:
+    // `system_count + 1` numbers that begin with 0 and do not decrease. A system has at most 100
+    // bodies.
+    struct kyoho_const_integers offsets;
+    // The masses of the bodies, 0 or more.
+    struct kyoho_const_reals masses;
+    // The positions, in rows: read at the start, and written at the end.
+    struct kyoho_reals positions;
+    // The velocities, in rows: read at the start, and written at the end.
+    struct kyoho_reals velocities;
+    // The radii, 0 or more. NULL: all are 0.
+    struct kyoho_const_reals radii;
+} kyoho_few_body_systems;
+
+// A kyoho_few_body_systems with nothing set.
+#define KYOHO_FEW_BODY_SYSTEMS_INIT \
+    {(int32_t)sizeof(kyoho_few_body_systems), \
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
+// The places where the ends of systems are written to. Begin with KYOHO_FEW_BODY_OUTCOMES_INIT, and
+// set what you want.
+typedef struct kyoho_few_body_outcomes {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+    // Why each system ended, of `kyoho_few_body_end`.
+    struct kyoho_integers ends;
+    // The time that passed in each system.
+    struct kyoho_reals times;
+    // The first of the two bodies of each system that touch, from 0 in its system; -1: none.
+    struct kyoho_integers first_touching;
+    // The second of the two bodies of each system that touch; -1: none.
+    struct kyoho_integers second_touching;
+    // For each body the one that it is in a binary with, from 0 in its system; -1: none.
+    struct kyoho_integers companions;
+    // For each body the semi-major axis of its binary; 0: none.
+    struct kyoho_reals semi_major_axes;
+    // For each body the eccentricity of its binary; 0: none.
+    struct kyoho_reals eccentricities;
+} kyoho_few_body_outcomes;
+
+// A kyoho_few_body_outcomes with nothing set.
+#define KYOHO_FEW_BODY_OUTCOMES_INIT \
+    {(int32_t)sizeof(kyoho_few_body_outcomes), \
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
 // A function that is told what is logged, see `kyoho_set_log`.
 typedef void (*kyoho_log_callback)(void *context, kyoho_log_level level, const char *text);
 
@@ -1536,6 +1638,21 @@ const char *kyoho_integrator_last_error(struct kyoho_integrator *integrator);
 //
 // Errors: KYOHO_BAD_HANDLE, also for NULL and for one that was freed before.
 kyoho_result kyoho_integrator_free(struct kyoho_integrator *integrator);
+
+// Moves systems of few bodies by algorithmic regularisation, without softening: hard binaries and
+// close encounters of any eccentricity. Two bodies alone, without radii that end them, move as
+// Kepler's problem says. `outcomes` may be NULL.
+//
+// A system that ends early has the state of that moment, and does not end the others. The results
+// do not depend on the number of threads.
+//
+// Errors, after which no body has moved: KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (offsets that
+// decrease or do not begin with 0; more than 100 bodies in a system), KYOHO_BAD_OPTION (a field
+// whose value is not allowed, a mass or a radius below 0), KYOHO_NOT_FINITE (also two bodies in one
+// place), KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_few_body_evolve(const struct kyoho_few_body_options *options,
+                                   const struct kyoho_few_body_systems *systems,
+                                   const struct kyoho_few_body_outcomes *outcomes);
 
 // Sends the process's log to a function of yours, line by line; it takes the place of one that
 // was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.

@@ -61,6 +61,11 @@ fn integrators() {
 }
 
 #[test]
+fn systems_of_few_bodies() {
+    run("native_few_body");
+}
+
+#[test]
 fn bad_input() {
     run("native_errors");
 }

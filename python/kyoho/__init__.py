@@ -10,6 +10,7 @@
 
 from ._cluster import Bodies, Cluster, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._errors import Error, Result
+from ._few_body import FewBodies, few_body
 from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
 from ._information import Backend, Information, info
 from ._library import __version__
@@ -26,6 +27,7 @@ __all__ = [
     "EnergyJump",
     "Error",
     "Evolution",
+    "FewBodies",
     "Forces",
     "Information",
     "Integration",
@@ -38,6 +40,7 @@ __all__ = [
     "System",
     "TreeErrors",
     "__version__",
+    "few_body",
     "forces_in_batch",
     "forces_on_lists",
     "gravity",

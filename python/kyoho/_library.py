@@ -110,6 +110,11 @@ _RESULTS = {
     "kyoho_integrator_set_state": (_INTEGRATOR, c_void_p, c_int64),
     "kyoho_integrator_describe": (_INTEGRATOR, POINTER(structures.Integration)),
     "kyoho_integrator_free": (_INTEGRATOR,),
+    "kyoho_few_body_evolve": (
+        POINTER(structures.FewBodyOptions),
+        POINTER(structures.FewBodySystems),
+        POINTER(structures.FewBodyOutcomes),
+    ),
 }
 
 

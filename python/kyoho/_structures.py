@@ -19,6 +19,7 @@ BACKENDS = {"cpu": 1, "cuda": 2, "opencl": 3}
 CRITERIA = {"by mass": 1, "plain": 2}
 STEP_CRITERIA = {"usual": 0, "order": 1, "average": 2}
 EVOLUTION_ENDS = {"time": 0, "encounter": 1, "block steps": 2, "caller": 3}
+FEW_BODY_ENDS = {"time": 0, "escape": 1, "exchange": 2, "collision": 3, "steps": 4, "no step": 5}
 ENCOUNTERS = {"approach": 1, "collision": 2}
 
 ProgressCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_double, c_uint64)
@@ -223,6 +224,45 @@ class BodyStates(ctypes.Structure):
         ("structure_size", c_int32),
         ("count", c_int32),
         *_arrays("identifiers", "masses", "positions", "velocities", "radii"),
+    ]
+
+
+class FewBodyOptions(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("threads", c_int32),
+        ("time", c_double),
+        ("gravity", c_double),
+        ("tolerance", c_double),
+        ("max_steps", c_int64),
+        ("speed_of_light", c_double),
+        ("terms", c_int32),
+        ("stops_at_collision", c_int32),
+        ("escape_distance", c_double),
+    ]
+
+
+class FewBodySystems(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("system_count", c_int32),
+        *_arrays("offsets", "masses", "positions", "velocities", "radii"),
+    ]
+
+
+class FewBodyOutcomes(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("reserved", c_int32),
+        *_arrays(
+            "ends",
+            "times",
+            "first_touching",
+            "second_touching",
+            "companions",
+            "semi_major_axes",
+            "eccentricities",
+        ),
     ]
 
 

@@ -64,6 +64,7 @@ def test_numbers():
         "BACKEND": _structures.BACKENDS,
         "NEIGHBOUR_CRITERION": _structures.CRITERIA,
         "EVOLUTION_END": _structures.EVOLUTION_ENDS,
+        "FEW_BODY_END": _structures.FEW_BODY_ENDS,
         "STEP_CRITERION": _structures.STEP_CRITERIA,
         "ENCOUNTER": _structures.ENCOUNTERS,
     }

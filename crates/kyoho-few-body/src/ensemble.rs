@@ -26,11 +26,12 @@ pub fn evolve_all(systems: &mut [System], options: &Options, threads: &Threads) 
         || (),
         |(system, outcome), ()| *outcome = Some(evolve(system, options, None)),
     );
-    let made = outcomes.into_iter().enumerate().map(|(place, outcome)| {
+    let mut made = memory::room(systems.len(), "the outcomes of systems")?;
+    for (place, outcome) in outcomes.into_iter().enumerate() {
         let outcome = outcome.unwrap_or_else(|| Err(Error::Internal { what: "a system was left out".into() }));
-        outcome.map_err(|error| in_system(place, error))
-    });
-    made.collect()
+        made.push(outcome.map_err(|error| in_system(place, error))?);
+    }
+    Ok(made)
 }
 
 /// Names the system of an error.

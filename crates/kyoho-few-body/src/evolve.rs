@@ -126,7 +126,7 @@ pub fn evolve(system: &mut System, options: &Options, perturbation: Option<&dyn 
     if is_kepler && let Some(outcome) = evolve_two(system, &masses, options.time)? {
         return Ok(outcome);
     }
-    let motion = Motion::new(&masses, relativity, perturbation);
+    let motion = Motion::new(masses, relativity, perturbation)?;
     let mut run = Run::new(system, options, motion)?;
     let end = run.advance()?;
     run.give_back(system, end)
@@ -176,7 +176,7 @@ struct Run<'a> {
     time: [f64; 2],
     steps: u64,
     least_distance: f64,
-    companions: Vec<Vec<usize>>,
+    companions: Vec<[usize; 2]>,
 }
 
 impl<'a> Run<'a> {
@@ -191,22 +191,23 @@ impl<'a> Run<'a> {
         let count = positions.len();
         let mut touches = Vec::new();
         if options.stop_at_collision && system.radii.iter().any(|&radius| radius > 0.0) {
+            memory::reserve(&mut touches, count * count.saturating_sub(1) / 2, "pairs that may touch")?;
             for one in 0..count {
                 touches.extend((one + 1..count).map(|other| system.radii[one] + system.radii[other]));
             }
         }
-        let state = motion.state(&positions, &velocities, centre);
+        let state = motion.state(&positions, &velocities, centre)?;
         Ok(Run {
             options,
             motion,
-            extrapolation: Extrapolation::new(options.tolerance),
+            extrapolation: Extrapolation::new(options.tolerance, state.len())?,
             state,
             centre,
             touches,
             time: [0.0; 2],
             steps: 0,
             least_distance: f64::INFINITY,
-            companions: innermost(&binaries),
+            companions: innermost(&binaries)?,
         })
     }
 
@@ -260,14 +261,12 @@ impl<'a> Run<'a> {
                 return Ok(End::Collision(pair));
             }
             let is_last = clock == Clock::Time && step == rest;
-            self.take_step(if is_last { rest } else { passed });
+            self.take_step(if is_last { rest } else { passed })?;
             step = next;
             if let Some(distance) = self.options.stop_at_escape {
-                let [positions, velocities] = self.motion.bodies(&self.state);
-                let (positions, velocities) = (positions.to_vec(), velocities.to_vec());
-                let hierarchy = Hierarchy::of(&self.motion.masses, &positions, &velocities)?;
+                let hierarchy = self.motion.hierarchy(&self.state)?;
                 if hierarchy.has_escaper(distance) {
-                    let is_exchange = innermost(&hierarchy.binaries) != self.companions;
+                    let is_exchange = innermost(&hierarchy.binaries)? != self.companions;
                     return Ok(if is_exchange { End::Exchange } else { End::Escape });
                 }
             }
@@ -275,7 +274,7 @@ impl<'a> Run<'a> {
     }
 
     /// Makes the end of the last attempt the state.
-    fn take_step(&mut self, passed: f64) {
+    fn take_step(&mut self, passed: f64) -> Result<()> {
         self.state.copy_from_slice(&self.extrapolation.end);
         let scalars = self.motion.layout.scalars();
         self.state[scalars][0] = 0.0;
@@ -286,27 +285,18 @@ impl<'a> Run<'a> {
         self.motion.epoch = reached;
         self.motion.restore_energy(&mut self.state);
         self.motion.restart_second(&mut self.state);
-        self.motion.renew_links(&mut self.state);
+        self.motion.renew_links(&mut self.state)?;
         self.steps += 1;
-        self.least_distance = self.least_distance.min(self.distances().fold(f64::INFINITY, f64::min));
-    }
-
-    /// Returns the distances of all pairs.
-    fn distances(&mut self) -> impl Iterator<Item = f64> {
-        let links = self.motion.links.len();
-        let (positions, _) = positions_of(&mut self.motion, &self.state);
-        let (motion, state) = (&self.motion, &self.state);
-        motion.links.pairs().iter().map(move |pair| norm(motion.links.between(pair, &state[..links], &positions)))
+        self.least_distance = self.least_distance.min(self.motion.least_distance(&self.state));
+        Ok(())
     }
 
     /// Returns the shortest of the times in which two bodies would fall together or pass one another.
     fn shortest_time(&mut self) -> f64 {
-        let (positions, velocities) = positions_of(&mut self.motion, &self.state);
         let mut shortest = f64::INFINITY;
-        for pair in self.motion.links.pairs() {
-            let [one, other] = pair.bodies;
-            let distance = norm(difference(positions[other], positions[one]));
-            let speed = norm(difference(velocities[other], velocities[one]));
+        for place in 0..self.motion.links.pairs().len() {
+            let [one, other] = self.motion.links.pairs()[place].bodies;
+            let [distance, speed] = self.motion.pair(&self.state, place).map(norm);
             let mass = self.motion.masses[one] + self.motion.masses[other];
             let fall = distance * (distance / mass).sqrt();
             shortest = shortest.min(fall).min(if speed > 0.0 { distance / speed } else { f64::INFINITY });
@@ -316,18 +306,22 @@ impl<'a> Run<'a> {
 
     /// Returns two bodies that touch and do not move apart.
     fn touching(&mut self) -> Option<[usize; 2]> {
-        let (positions, velocities) = positions_of(&mut self.motion, &self.state);
-        let pairs = self.motion.links.pairs().iter().zip(&self.touches);
-        pairs.map(|(pair, &touch)| (pair.bodies, touch)).find_map(|([one, other], touch)| {
-            let separation = difference(positions[other], positions[one]);
-            let velocity = difference(velocities[other], velocities[one]);
-            (norm(separation) < touch && dot(separation, velocity) <= 0.0).then_some([one, other])
-        })
+        let mut touches_at = |place: usize| {
+            let [separation, velocity] = self.motion.pair(&self.state, place);
+            norm(separation) < self.touches[place] && dot(separation, velocity) <= 0.0
+        };
+        let place = (0..self.touches.len()).find(|&place| touches_at(place))?;
+        Some(self.motion.links.pairs()[place].bodies)
     }
 
     /// Looks for the first touch within the step that was tried last; makes its moment the end.
     fn find_touch(&mut self, clock: Clock, step: f64) -> Result<Option<[usize; 2]>> {
-        let near: Vec<usize> = (0..self.touches.len()).filter(|&place| self.may_touch(place)).collect();
+        let mut near = Vec::new();
+        for place in 0..self.touches.len() {
+            if self.may_touch(place) {
+                memory::push(&mut near, place, "pairs that may touch")?;
+            }
+        }
         let mut first: Option<(f64, [usize; 2])> = None;
         for &place in &near {
             if let Some(part) = self.moment_of_touch(place, clock, step)
@@ -342,14 +336,14 @@ impl<'a> Run<'a> {
             self.extrapolation.repeat(&mut self.motion, clock, &self.state, part * step);
         }
         if first.is_some() {
-            self.take_step(self.extrapolation.end[self.motion.layout.scalars()][0]);
+            self.take_step(self.extrapolation.end[self.motion.layout.scalars()][0])?;
         }
         Ok(first.map(|(_, bodies)| bodies))
     }
 
     /// Returns the separation and the relative velocity of a pair at the end of the last attempt.
     fn pair_at_end(&mut self, place: usize) -> [Vector; 2] {
-        pair_of(&mut self.motion, &self.extrapolation.end, place)
+        self.motion.pair(&self.extrapolation.end, place)
     }
 
     /// Whether a pair may touch during the step that was tried last.
@@ -357,7 +351,7 @@ impl<'a> Run<'a> {
         let touch = self.touches[place];
         let [one, other] = self.motion.links.pairs()[place].bodies;
         let mass = self.motion.masses[one] + self.motion.masses[other];
-        let [before, speed] = pair_of(&mut self.motion, &self.state, place);
+        let [before, speed] = self.motion.pair(&self.state, place);
         let [after, speed_after] = self.pair_at_end(place);
         if norm(after) < touch {
             return true;
@@ -408,8 +402,8 @@ impl<'a> Run<'a> {
         let [start, velocity] = self.centre;
         let moved = [sum(start, scaled(time, velocity)), velocity];
         let [place, speed] = self.motion.centre(&self.state).unwrap_or(moved);
-        let (positions, velocities) = positions_of(&mut self.motion, &self.state);
-        let binaries = Hierarchy::of(&self.motion.masses, &positions, &velocities)?.binaries;
+        let binaries = self.motion.hierarchy(&self.state)?.binaries;
+        let [positions, velocities] = self.motion.bodies(&self.state);
         for body in 0..positions.len() {
             system.positions[body] = sum(place, positions[body]);
             system.velocities[body] = sum(speed, velocities[body]);
@@ -425,25 +419,13 @@ impl<'a> Run<'a> {
     }
 }
 
-fn positions_of(motion: &mut Motion, state: &[Vector]) -> (Vec<Vector>, Vec<Vector>) {
-    let [positions, velocities] = motion.bodies(state);
-    (positions.to_vec(), velocities.to_vec())
-}
-
-fn pair_of(motion: &mut Motion, state: &[Vector], place: usize) -> [Vector; 2] {
-    let links = motion.links.len();
-    let (positions, velocities) = positions_of(motion, state);
-    let pair = &motion.links.pairs()[place];
-    [
-        motion.links.between(pair, &state[..links], &positions),
-        motion.links.between(pair, &state[links..2 * links], &velocities),
-    ]
-}
-
 /// The members of the binaries of single bodies, in order.
-fn innermost(binaries: &[Binary]) -> Vec<Vec<usize>> {
-    let pairs = binaries.iter().filter(|binary| binary.members.iter().all(|part| part.len() == 1));
-    let mut members: Vec<Vec<usize>> = pairs.map(|binary| binary.members.concat()).collect();
-    members.sort();
-    members
+fn innermost(binaries: &[Binary]) -> Result<Vec<[usize; 2]>> {
+    let members = binaries.iter().filter_map(|binary| match binary.members.each_ref().map(Vec::as_slice) {
+        [&[one], &[other]] => Some([one, other]),
+        _ => None,
+    });
+    let mut members = memory::collected(members, "the binaries of a system")?;
+    members.sort_unstable();
+    Ok(members)
 }

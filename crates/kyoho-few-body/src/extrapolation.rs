@@ -3,6 +3,8 @@
 //!
 //! E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I (1993), section II.9.
 
+use kyoho_core::{Result, memory};
+
 use crate::motion::{Clock, Motion};
 use crate::vector::{Vector, ZERO, difference, sum};
 
@@ -47,27 +49,23 @@ pub enum Attempt {
 }
 
 impl Extrapolation {
-    pub fn new(tolerance: f64) -> Extrapolation {
-        Extrapolation {
-            tolerance,
-            target: FIRST,
-            table: Vec::new(),
-            trial: Vec::new(),
-            end: Vec::new(),
-            leapfrog_steps: 0,
+    /// Takes the room for states of so many rows.
+    pub fn new(tolerance: f64, rows: usize) -> Result<Extrapolation> {
+        let row = || memory::filled(rows, ZERO, "an extrapolation");
+        let mut table = memory::room(COLUMNS, "an extrapolation")?;
+        for _ in 0..COLUMNS {
+            table.push(row()?);
         }
+        Ok(Extrapolation { tolerance, target: FIRST, table, trial: row()?, end: row()?, leapfrog_steps: 0 })
     }
 
     /// Tries a step of `interval` from `state`. Where it is done, `end` has the new state.
     pub fn attempt(&mut self, motion: &mut Motion, clock: Clock, state: &[Vector], interval: f64) -> Attempt {
-        let rows = state.len();
-        self.end.resize(rows, ZERO);
         let kinetic = motion.kinetic(&state[motion.layout.scalars() / 2..motion.layout.scalars()]);
         let mut lengths = [0.0; COLUMNS];
         let last = (self.target + 1).min(COLUMNS - 1);
         for row in 0..=last {
-            self.trial.clear();
-            self.trial.extend_from_slice(state);
+            self.trial.copy_from_slice(state);
             motion.leapfrog(clock, &mut self.trial, interval, leapfrogs(row));
             self.leapfrog_steps += leapfrogs(row) as u64;
             let error = self.extrapolate(motion, state, row, kinetic);
@@ -102,11 +100,6 @@ impl Extrapolation {
 
     /// Adds a row to the table: `trial` is the end of its leapfrog. Returns the error of its last column.
     fn extrapolate(&mut self, motion: &Motion, state: &[Vector], row: usize, kinetic: f64) -> f64 {
-        let rows = state.len();
-        while self.table.len() <= row {
-            self.table.push(Vec::new());
-        }
-        self.table[row].resize(rows, ZERO);
         let mut squares = [0.0; COLUMNS];
         for (column, square) in squares.iter_mut().enumerate().take(row).map(|(at, square)| (at + 1, square)) {
             let ratio = leapfrogs(row) as f64 / leapfrogs(row - column) as f64;

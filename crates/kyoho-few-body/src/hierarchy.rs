@@ -5,6 +5,9 @@ use kyoho_core::{Result, memory};
 use crate::kepler::{self, Orbit};
 use crate::vector::{Vector, add_scaled, difference, dot, norm};
 
+/// What memory is for.
+const WHAT: &str = "the parts of a system";
+
 /// Two parts of a system that are bound to one another: bodies, or binaries of a hierarchy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Binary {
@@ -35,22 +38,20 @@ impl Hierarchy {
     /// Joins bodies: always the two parts whose orbit around one another is the smallest, until none
     /// are bound. Masses have the gravitational constant in them.
     pub fn of(masses: &[f64], positions: &[Vector], velocities: &[Vector]) -> Result<Hierarchy> {
-        let node = |body: usize| Node {
-            members: vec![body],
-            mass: masses[body],
-            position: positions[body],
-            velocity: velocities[body],
-            size: 0.0,
-        };
-        let mut nodes = memory::collected((0..masses.len()).map(node), "the parts of a system")?;
+        let mut nodes = memory::room(masses.len(), WHAT)?;
+        for (body, &mass) in masses.iter().enumerate() {
+            let members = memory::collected([body], WHAT)?;
+            nodes.push(Node { members, mass, position: positions[body], velocity: velocities[body], size: 0.0 });
+        }
         let mut binaries = Vec::new();
         while let Some((one, other, orbit)) = tightest(&nodes) {
             let second = nodes.swap_remove(one.max(other));
             let first = nodes.swap_remove(one.min(other));
-            let mut members = [first.members.clone(), second.members.clone()];
-            members.sort();
-            binaries.push(Binary { members, orbit });
-            nodes.push(joined(first, second, orbit));
+            let copy = |node: &Node| memory::collected(node.members.iter().copied(), WHAT);
+            let mut members = [copy(&first)?, copy(&second)?];
+            members.sort_unstable();
+            memory::push(&mut binaries, Binary { members, orbit }, WHAT)?;
+            nodes.push(joined(first, second, orbit)?);
         }
         Ok(Hierarchy { nodes, binaries })
     }
@@ -150,7 +151,7 @@ fn tightest(nodes: &[Node]) -> Option<(usize, usize, Orbit)> {
     best
 }
 
-fn joined(first: Node, second: Node, orbit: Orbit) -> Node {
+fn joined(first: Node, second: Node, orbit: Orbit) -> Result<Node> {
     let mass = first.mass + second.mass;
     let mean = |one: Vector, other: Vector| {
         std::array::from_fn(|axis| (first.mass * one[axis] + second.mass * other[axis]) / mass)
@@ -158,8 +159,9 @@ fn joined(first: Node, second: Node, orbit: Orbit) -> Node {
     let position = mean(first.position, second.position);
     let velocity = mean(first.velocity, second.velocity);
     let mut members = first.members;
+    memory::reserve(&mut members, second.members.len(), WHAT)?;
     members.extend(second.members);
     members.sort_unstable();
     let size = orbit.semi_major_axis * (1.0 + orbit.eccentricity);
-    Node { members, mass, position, velocity, size }
+    Ok(Node { members, mass, position, velocity, size })
 }

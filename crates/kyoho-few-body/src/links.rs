@@ -5,7 +5,12 @@
 //! A. Rantala, P. Pihajoki, M. Mannerkoski, P. H. Johansson, T. Naab, MNRAS 492 (2020) 4131, have such
 //! trees in place of the chain of S. Mikkola and S. J. Aarseth, Celestial Mechanics 57 (1993) 439.
 
+use kyoho_core::{Result, memory};
+
 use crate::vector::{Vector, ZERO, add_scaled, difference, dot, sum};
+
+/// What memory is for.
+const WHAT: &str = "the links of a system";
 
 /// How the separation of two bodies, from the first to the second, comes from the links.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,17 +44,12 @@ pub struct Links {
 impl Links {
     /// Joins bodies by the shortest links: the two nearest first, then always the body nearest to those
     /// that are joined.
-    pub fn of(positions: &[Vector]) -> Links {
-        let ends = shortest(positions);
+    pub fn of(positions: &[Vector]) -> Result<Links> {
+        let ends = shortest(positions)?;
         let mut links = Links { ends, pairs: Vec::new(), any_far: false };
-        links.pairs = links.paths(positions.len());
+        links.pairs = links.paths(positions.len())?;
         links.any_far = links.pairs.iter().any(|pair| pair.path == Path::Far);
-        links
-    }
-
-    /// The number of links, one less than bodies.
-    pub fn len(&self) -> usize {
-        self.ends.len()
+        Ok(links)
     }
 
     pub fn ends(&self) -> &[[usize; 2]] {
@@ -118,14 +118,14 @@ impl Links {
     }
 
     /// Finds the paths of all pairs of this many bodies.
-    fn paths(&self, count: usize) -> Vec<Pair> {
-        let mut pairs = Vec::with_capacity(count * count.saturating_sub(1) / 2);
+    fn paths(&self, count: usize) -> Result<Vec<Pair>> {
+        let mut pairs = memory::room(count * count.saturating_sub(1) / 2, WHAT)?;
         for first in 0..count {
             for second in first + 1..count {
                 pairs.push(Pair { bodies: [first, second], path: self.path(first, second) });
             }
         }
-        pairs
+        Ok(pairs)
     }
 
     /// Finds the path from one body to another over at most two links.
@@ -156,7 +156,7 @@ impl Links {
 }
 
 /// Returns the ends of the shortest links that join all bodies.
-pub fn shortest(positions: &[Vector]) -> Vec<[usize; 2]> {
+pub fn shortest(positions: &[Vector]) -> Result<Vec<[usize; 2]>> {
     let count = positions.len();
     let square = |one: usize, other: usize| {
         let separation = difference(positions[one], positions[other]);
@@ -173,9 +173,9 @@ pub fn shortest(positions: &[Vector]) -> Vec<[usize; 2]> {
     }
     // For each body outside the tree, the body of the tree that it is nearest to.
     let root = nearest[0];
-    let mut joined = vec![false; count];
-    let mut links = Vec::with_capacity(count.saturating_sub(1));
-    let mut partner = vec![root; count];
+    let mut joined = memory::filled(count, false, WHAT)?;
+    let mut links = memory::room(count.saturating_sub(1), WHAT)?;
+    let mut partner = memory::filled(count, root, WHAT)?;
     if count > 0 {
         joined[root] = true;
     }
@@ -191,5 +191,5 @@ pub fn shortest(positions: &[Vector]) -> Vec<[usize; 2]> {
             }
         }
     }
-    links
+    Ok(links)
 }

@@ -7,10 +7,13 @@
 //!
 //! All masses here are products with the gravitational constant, and so are energies.
 
+use kyoho_core::{Result, memory};
+
+use crate::hierarchy::Hierarchy;
 use crate::links::Links;
 use crate::perturbation::Perturbation;
 use crate::post_newtonian::Relativity;
-use crate::vector::{Vector, ZERO, add_scaled, difference, dot, sum};
+use crate::vector::{Vector, ZERO, add_scaled, difference, dot, norm, sum};
 
 /// A pair counts as light where the product of its masses is below this part of the mean product.
 const LIGHT: f64 = 1e-3;
@@ -62,6 +65,26 @@ pub enum Clock {
     Time,
 }
 
+/// Returns the weight of light pairs, and how many pairs are light.
+fn light_pairs(masses: &[f64], total: f64) -> [f64; 2] {
+    let products = || {
+        let with_later = |(place, mass): (usize, &f64)| {
+            let mass = *mass;
+            masses[place + 1..].iter().map(move |other| mass * other)
+        };
+        masses.iter().enumerate().flat_map(with_later)
+    };
+    let (mut all, mut number) = (0.0, 0.0);
+    for product in products() {
+        all += product;
+        number += 1.0;
+    }
+    // One massive body among massless ones has no products at all.
+    let usual = (total / masses.len().max(1) as f64).powi(2);
+    let weight = if all > 0.0 { all / number } else { usual };
+    [weight, products().filter(|&product| product < LIGHT * weight).count() as f64]
+}
+
 /// What moves: constants of the bodies and what acts on them.
 pub struct Motion<'a> {
     /// The gravitational constant times the masses.
@@ -96,72 +119,41 @@ struct Work {
 }
 
 impl Work {
-    fn resize(&mut self, bodies: usize) {
-        let Work { positions, velocities, newton, other, gradient, mean, moved: [places, speeds] } = self;
+    fn of(bodies: usize) -> Result<Work> {
+        let mut work = Work::default();
+        let Work { positions, velocities, newton, other, gradient, mean, moved: [places, speeds] } = &mut work;
         for rows in [positions, velocities, newton, other, gradient, mean, places, speeds] {
-            rows.clear();
-            rows.resize(bodies, ZERO);
+            *rows = memory::filled(bodies, ZERO, "the bodies of a system")?;
         }
+        Ok(work)
     }
 }
 
 impl<'a> Motion<'a> {
-    pub fn new(masses: &[f64], relativity: Option<Relativity>, perturbation: Option<&'a dyn Perturbation>) -> Self {
-        let mut motion = Motion {
-            masses: Vec::new(),
-            total: 0.0,
-            light_weight: 0.0,
-            any_light: false,
-            relativity,
-            perturbation,
-            epoch: 0.0,
-            links: Links::default(),
-            layout: Layout::default(),
-            work: Work::default(),
-        };
-        motion.set_masses(masses);
-        motion
-    }
-
-    /// Takes other masses, and with them another number of bodies.
-    pub fn set_masses(&mut self, masses: &[f64]) {
-        self.masses = masses.to_vec();
-        self.total = masses.iter().sum();
+    /// Takes the masses, 0 or above, and what acts beside Newton's forces.
+    pub fn new(
+        masses: Vec<f64>,
+        relativity: Option<Relativity>,
+        perturbation: Option<&'a dyn Perturbation>,
+    ) -> Result<Self> {
         let count = masses.len();
-        let products = |visit: &mut dyn FnMut(f64)| {
-            for one in 0..count {
-                for other in one + 1..count {
-                    visit(masses[one] * masses[other]);
-                }
-            }
-        };
-        let (mut all, mut number) = (0.0, 0.0);
-        products(&mut |product| {
-            all += product;
-            number += 1.0;
-        });
-        let mean = if number > 0.0 { all / number } else { 0.0 };
-        // One massive body among massless ones has no products at all.
-        let usual = (self.total / count.max(1) as f64).powi(2);
-        self.light_weight = if mean > 0.0 { mean } else { usual };
-        self.any_light = false;
-        products(&mut |product| self.any_light |= product < LIGHT * self.light_weight);
-        self.layout =
-            Layout { links: count.saturating_sub(1), centre: self.perturbation.is_some(), second: self.needs_second() };
-        self.work.resize(count);
-    }
-
-    fn needs_second(&self) -> bool {
-        self.relativity.is_some() || self.perturbation.is_some_and(|outer| outer.needs_velocities())
+        let total = masses.iter().sum();
+        let [light_weight, any_light] = light_pairs(&masses, total);
+        let second = relativity.is_some() || perturbation.is_some_and(|outer| outer.needs_velocities());
+        let layout = Layout { links: count.saturating_sub(1), centre: perturbation.is_some(), second };
+        let any_light = any_light > 0.0;
+        let work = Work::of(count)?;
+        let links = Links::default();
+        Ok(Motion { masses, total, light_weight, any_light, relativity, perturbation, epoch: 0.0, links, layout, work })
     }
 
     /// Returns the state of bodies, relative to their centre of mass, which is at this place with this
     /// velocity. Joins the bodies by new links.
-    pub fn state(&mut self, positions: &[Vector], velocities: &[Vector], centre: [Vector; 2]) -> Vec<Vector> {
-        self.links = Links::of(positions);
+    pub fn state(&mut self, positions: &[Vector], velocities: &[Vector], centre: [Vector; 2]) -> Result<Vec<Vector>> {
+        self.links = Links::of(positions)?;
         let layout = self.layout;
         let links = layout.links;
-        let mut state = vec![ZERO; layout.rows()];
+        let mut state = memory::filled(layout.rows(), ZERO, "the state of a system")?;
         let (separations, rest) = state.split_at_mut(links);
         self.links.of_bodies(positions, separations);
         self.links.of_bodies(velocities, &mut rest[..links]);
@@ -172,7 +164,7 @@ impl<'a> Motion<'a> {
         let kinetic = self.kinetic(&state[links..2 * links]);
         state[layout.scalars()] = [0.0, potential - kinetic, light];
         self.restart_second(&mut state);
-        state
+        Ok(state)
     }
 
     /// Sets the second velocities to the velocities.
@@ -208,25 +200,26 @@ impl<'a> Motion<'a> {
     }
 
     /// Joins the bodies anew where other links have become the shortest.
-    pub fn renew_links(&mut self, state: &mut [Vector]) {
+    pub fn renew_links(&mut self, state: &mut [Vector]) -> Result<()> {
         let links = self.layout.links;
         if links < 2 {
-            return;
+            return Ok(());
         }
         let Work { positions, velocities, .. } = &mut self.work;
         self.links.to_bodies(&self.masses, self.total, &state[..links], positions);
-        let shortest = crate::links::shortest(positions);
+        let shortest = crate::links::shortest(positions)?;
         if !self.links.are_other_than(&shortest) {
-            return;
+            return Ok(());
         }
-        let new = Links::of(positions);
+        let new = Links::of(positions)?;
         let old = std::mem::replace(&mut self.links, new);
         old.to_bodies(&self.masses, self.total, &state[links..2 * links], velocities);
-        let before: Vec<Vector> = state[..2 * links].to_vec();
+        let before = memory::collected(state[..2 * links].iter().copied(), "the state of a system")?;
         let (separations, rest) = state.split_at_mut(links);
         self.links.carry_over(&old, &before[..links], positions, separations);
         self.links.carry_over(&old, &before[links..], velocities, &mut rest[..links]);
         self.restart_second(state);
+        Ok(())
     }
 
     /// Returns the negative potential energy and the light pairs' function.
@@ -450,13 +443,44 @@ impl<'a> Motion<'a> {
         }
     }
 
-    /// Writes positions and velocities of bodies relative to their centre of mass.
+    /// Returns the positions and velocities of bodies relative to their centre of mass.
     pub fn bodies(&mut self, state: &[Vector]) -> [&[Vector]; 2] {
+        self.find_bodies(state);
+        [&self.work.positions, &self.work.velocities]
+    }
+
+    fn find_bodies(&mut self, state: &[Vector]) {
         let links = self.layout.links;
         let Work { positions, velocities, .. } = &mut self.work;
         self.links.to_bodies(&self.masses, self.total, &state[..links], positions);
         self.links.to_bodies(&self.masses, self.total, &state[links..2 * links], velocities);
-        [positions, velocities]
+    }
+
+    /// Returns who is bound to whom.
+    pub fn hierarchy(&mut self, state: &[Vector]) -> Result<Hierarchy> {
+        self.find_bodies(state);
+        Hierarchy::of(&self.masses, &self.work.positions, &self.work.velocities)
+    }
+
+    /// Returns the separation and the relative velocity of the pair of this number.
+    pub fn pair(&mut self, state: &[Vector], place: usize) -> [Vector; 2] {
+        self.find_bodies(state);
+        self.found_pair(state, place)
+    }
+
+    fn found_pair(&self, state: &[Vector], place: usize) -> [Vector; 2] {
+        let (pair, links) = (&self.links.pairs()[place], self.layout.links);
+        [
+            self.links.between(pair, &state[..links], &self.work.positions),
+            self.links.between(pair, &state[links..2 * links], &self.work.velocities),
+        ]
+    }
+
+    /// Returns the least distance of two bodies, infinite where there are no two.
+    pub fn least_distance(&mut self, state: &[Vector]) -> f64 {
+        self.find_bodies(state);
+        let pairs = 0..self.links.pairs().len();
+        pairs.map(|place| norm(self.found_pair(state, place)[0])).fold(f64::INFINITY, f64::min)
     }
 
     /// Returns the place and the velocity of the centre of mass, if the state has them.

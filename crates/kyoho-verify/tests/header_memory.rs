@@ -11,6 +11,7 @@ use std::ptr;
 use std::sync::Mutex;
 
 use kyoho::abi::native::block::*;
+use kyoho::abi::native::few_body::*;
 use kyoho::abi::native::integrators::*;
 use kyoho::abi::native::interactions::*;
 use kyoho::abi::native::lists::*;
@@ -343,6 +344,27 @@ fn integrators(order: i32, accuracy: f64) -> Vec<u64> {
     bits
 }
 
+/// Systems of few bodies and one of many, on this thread.
+fn few_bodies() -> Vec<u64> {
+    let mut arrays = Arrays::new(100);
+    // On circles of their own, so that a short time takes few steps.
+    for (place, (position, velocity)) in arrays.position.iter_mut().zip(&mut arrays.velocity).enumerate() {
+        (*position, *velocity) = ([place as f64, (place % 7) as f64, 0.0], [0.0; 3]);
+    }
+    let options = kyoho_few_body_options { time: 1e-3, threads: 1, tolerance: 1e-6, ..empty() };
+    let (offsets, mut ends) = ([0, 3, 3, 100], [-1; 3]);
+    let mut systems: kyoho_few_body_systems = empty();
+    (systems.system_count, systems.offsets.data) = (3, offsets.as_ptr());
+    systems.masses.data = arrays.mass.as_ptr();
+    systems.positions.data = arrays.position.as_mut_ptr().cast();
+    systems.velocities.data = arrays.velocity.as_mut_ptr().cast();
+    let mut outcomes: kyoho_few_body_outcomes = empty();
+    outcomes.ends.data = ends.as_mut_ptr();
+    swept!(kyoho_few_body_evolve(&raw const options, &raw const systems, &raw const outcomes));
+    assert_eq!(ends, [0; 3]);
+    arrays.position.iter().flatten().map(|value| value.to_bits()).collect()
+}
+
 /// The functions that need neither a system nor bodies.
 fn others() {
     assert!(called!(kyoho_library_version()) > 0 && !called!(kyoho_version()).is_null());
@@ -378,6 +400,7 @@ fn every_function_of_the_header_survives_every_failure() {
     try_each("double", stride, || systems(4, 3));
     try_each("trees", stride, trees);
     try_each("pairs", of_texts, pairs);
+    try_each("few bodies", 1, few_bodies);
     try_each("order 4", stride, || integrators(4, 0.0));
     try_each("order 2 by trees", stride, || integrators(2, 1e-2));
     let swept: BTreeSet<String> = SWEPT.lock().unwrap().iter().map(|name| name.to_string()).collect();

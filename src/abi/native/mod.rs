@@ -3,7 +3,8 @@
 //! [`system`] makes, describes and frees systems, with the choices in [`options`]. [`sources`]
 //! writes sources; [`block`] computes forces, and [`lists`] those of groups of sinks and of
 //! batches, all from the caller's [`structures`], whose arrays [`rows`] reads and writes.
-//! [`pairs`] compiles and runs pair interactions that users write. [`integrators`] advances bodies.
+//! [`pairs`] compiles and runs pair interactions that users write. [`integrators`] advances bodies,
+//! and [`few_body`] systems of few.
 //! [`interactions`] lists what can be computed, and [`log`] passes the log to the caller. The
 //! documentation of each entry point is that of the C header, which is made from these files. It is
 //! also the contract that makes the calls safe: every pointer is null if the documentation allows
@@ -13,6 +14,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod block;
+pub mod few_body;
 pub mod integrators;
 pub mod interactions;
 pub mod lists;
@@ -61,6 +63,9 @@ pub type kyoho_neighbour_criterion = i32;
 /// The number of an [`EvolutionEnd`](kyoho_integrators::cluster::EvolutionEnd).
 #[allow(non_camel_case_types)]
 pub type kyoho_evolution_end = i32;
+/// The number of a [`FewBodyEnd`](few_body::FewBodyEnd).
+#[allow(non_camel_case_types)]
+pub type kyoho_few_body_end = i32;
 /// The number of a [`StepCriterion`](kyoho_integrators::plan::StepCriterion).
 #[allow(non_camel_case_types)]
 pub type kyoho_step_criterion = i32;

@@ -8,6 +8,7 @@ use std::ptr;
 
 use kyoho_core::{DevicePlace, Error, Interaction, Result};
 
+use super::few_body::{kyoho_few_body_options, kyoho_few_body_outcomes, kyoho_few_body_systems};
 use super::rows::Real;
 use super::{
     kyoho_backend, kyoho_evolution_end, kyoho_exclusion, kyoho_log_level, kyoho_memory, kyoho_neighbour_criterion,
@@ -738,6 +739,9 @@ structures! {
     kyoho_evolution, approach_time: f64;
     kyoho_encounters, distances: kyoho_reals;
     kyoho_integration, interactions: u64;
+    kyoho_few_body_options, escape_distance: f64;
+    kyoho_few_body_systems, radii: kyoho_const_reals;
+    kyoho_few_body_outcomes, eccentricities: kyoho_reals;
 }
 
 /// Returns a structure with nothing set, as KYOHO_..._INIT makes it.
