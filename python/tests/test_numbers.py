@@ -20,9 +20,9 @@ TEXT = "pair p\ni x: f64\nj x: f64\nparam far: f64\nresult s: f64 sum\nbody\ns +
 
 # What each argument takes, by its name. New ones have to be put here.
 REALS = {"accuracy", "theta", "eta", "dt_max", "dt_min", "gravity", "time", "approach_distance", "seconds"}
-REALS |= {"progress_seconds", "G"}
+REALS |= {"progress_seconds", "G", "tolerance", "speed_of_light", "escapes"}
 INTEGERS = {"order", "threads", "crossover", "pairs", "first_address", "count", "samples", "nj", "sink", "sinks"}
-INTEGERS |= {"block_steps", "group_size"}
+INTEGERS |= {"block_steps", "group_size", "max_steps"}
 ARRAYS = {"positions", "masses", "velocities", "accelerations", "jerks", "snaps", "crackles", "sixth_derivatives"}
 ARRAYS |= {"seventh_derivatives", "times", "radii2", "steps", "radii", "at"}
 ARRAYS |= {"pos", "m", "pos_target", "pos_source", "m_source", "softening", "softening_target", "softening_source"}
@@ -34,10 +34,11 @@ OF_ALL = {"Cluster", "tree_error", "System.force_all", "System.start_all"}
 # Words, switches, functions, and what has numbers within it.
 OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neighbour_criterion", "potential", "out"}
 OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "tree", "return_tree", "parallel"}
-OTHERS |= {"method", "quadrupole", "device"}
+OTHERS |= {"method", "quadrupole", "device", "terms", "collisions"}
 # Results and errors are not called by users; of these the arrays that they hold are looked at when used.
 HOLDERS = {"Backend", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces", "Information"}
-HOLDERS |= {"Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors", "__version__"}
+HOLDERS |= {"FewBodies", "Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors"}
+HOLDERS |= {"__version__"}
 
 
 def system(order=2):
@@ -67,6 +68,7 @@ NEEDED = {
     "tree_error": {"positions": X, "masses": M, "theta": 0.5},
     "forces_on_lists": {"sources": SOURCES, "positions": X, "indices": None, **LISTS},
     "forces_in_batch": {"bodies": SOURCES, "offsets": [0, 2]},
+    "few_body": {"positions": X, "velocities": [[0, 1, 0], [0, -1, 0]], "masses": M, "time": 0.0},
     "pair": {"text": TEXT},
     "pair_gravity": {"order": 2},
     "Pair": {"text": TEXT},

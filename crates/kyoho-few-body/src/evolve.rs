@@ -353,6 +353,10 @@ impl<'a> Run<'a> {
         let mass = self.motion.masses[one] + self.motion.masses[other];
         let [before, speed] = self.motion.pair(&self.state, place);
         let [after, speed_after] = self.pair_at_end(place);
+        // Bodies that overlap from the start may part.
+        if norm(before) < touch && dot(before, speed) > 0.0 {
+            return false;
+        }
         if norm(after) < touch {
             return true;
         }

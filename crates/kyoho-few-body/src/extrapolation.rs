@@ -15,6 +15,9 @@ const FEWEST: usize = 2;
 /// The column at which the first step is meant to end.
 const FIRST: usize = 6;
 
+/// What rounding takes off a step, relative to the numbers that are added.
+const ROUNDING: f64 = 4e-15;
+
 /// The number of leapfrog steps of each row.
 const fn leapfrogs(row: usize) -> usize {
     2 * (row + 1)
@@ -62,6 +65,9 @@ impl Extrapolation {
     /// Tries a step of `interval` from `state`. Where it is done, `end` has the new state.
     pub fn attempt(&mut self, motion: &mut Motion, clock: Clock, state: &[Vector], interval: f64) -> Attempt {
         let kinetic = motion.kinetic(&state[motion.layout.scalars() / 2..motion.layout.scalars()]);
+        // Where bodies are fast and far apart, the clock's rate is a small difference of large numbers.
+        let rounding = ROUNDING * kinetic / motion.rate(clock, state);
+        let tolerance = if clock == Clock::Regular { self.tolerance.max(rounding) } else { self.tolerance };
         let mut lengths = [0.0; COLUMNS];
         let last = (self.target + 1).min(COLUMNS - 1);
         for row in 0..=last {
@@ -72,7 +78,7 @@ impl Extrapolation {
             if row < FEWEST {
                 continue;
             }
-            let ratio = error / self.tolerance;
+            let ratio = error / tolerance;
             let order = 2 * row + 1;
             let factor = 0.94 * (0.65 / ratio).powf(1.0 / order as f64);
             lengths[row] = interval * factor.clamp(0.02, 4.0);

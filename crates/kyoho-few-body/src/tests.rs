@@ -140,6 +140,15 @@ fn bodies_end_where_they_touch() {
         let time = PI - (anomaly - eccentricity * anomaly.sin());
         assert!((outcome.time - time).abs() < 1e-8, "{} {time}", outcome.time);
     }
+    // Those that overlap and part go on.
+    let mut system = System {
+        masses: vec![0.5, 0.5],
+        positions: vec![[-0.1, 0.0, 0.0], [0.1, 0.0, 0.0]],
+        velocities: vec![[-10.0, 0.0, 0.0], [10.0, 0.0, 0.0]],
+        radii: vec![0.2, 0.2],
+    };
+    let options = Options { stop_at_collision: true, ..with_time(1.0) };
+    assert_eq!(evolve(&mut system, &options, None).unwrap().end, End::Time);
     // Those that pass one another farther off go on.
     let mut system = binary([0.6, 0.4], 0.5);
     system.radii = vec![0.2, 0.2];
