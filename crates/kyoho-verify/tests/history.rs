@@ -787,6 +787,32 @@ fn sources_written_while_a_block_is_under_way_have_a_part_in_the_units_of_the_ne
     }
 }
 
+/// Trees of all sources and of those below an address, where the caller wrote sources at large
+/// addresses first, without and with a gap.
+fn trees_of_sources_in_any_order() -> Vec<Call> {
+    let write = |first, count| {
+        let change = Change::Some { first, step: 2, count, together: false, seed: 1_874_085_129_164_271_689 };
+        Call::Change(change)
+    };
+    let forces = |nj| {
+        let begun = Begun::Block { nj, skip_own_index: nj % 2 == 0, ni: 5, seed: 3 };
+        Call::Forces { begun, changes: Vec::new(), end: End::Wait }
+    };
+    let mut calls = vec![Call::Tree(Some(1e-3))];
+    for (first, count) in [(2048, 300), (512, 200), (0, 700)] {
+        calls.push(write(first, count));
+        calls.extend([1, 300, 513, 600, 2049, 2500, 4000].map(forces));
+    }
+    calls.push(Call::Find { nj: 2500, ni: 10, skip_own_index: false, seed: 7 });
+    calls
+}
+
+/// Returns the target of the least arithmetic on a backend.
+fn of_single_order_2(backend: Backend) -> Target {
+    let wanted = Selection { backend: Some(backend), order: Some(Order::Second), ..Selection::default() };
+    targets(&Selection { precision: Some(Precision::Single), ..wanted }).remove(0)
+}
+
 /// The same by OpenCL, in a process that sees PoCL, whose device is named several times.
 #[test]
 fn by_opencl_on_pocl() {
@@ -796,6 +822,8 @@ fn by_opencl_on_pocl() {
         common::succeed(command.args(["by_opencl_on_pocl", "--exact", "--nocapture", "--test-threads=1"]));
         return;
     }
+    let found = play(&|| Box::new(ThisMachine), &of_single_order_2(Backend::OpenCl), &trees_of_sources_in_any_order());
+    assert!(found.is_empty(), "{found:#?}");
     let calls = prop::collection::vec(call(), 1..20);
     let mut runner = proptest::test_runner::TestRunner::new(sequences(12));
     let outcome = runner.run(&(target(Backend::OpenCl, false), calls), |(target, calls)| {

@@ -1,6 +1,6 @@
 //! The chunks that a device has, their slots, and which of them the host has changed.
 
-use kyoho_core::{Result, Sources, Written, chunk_of, memory};
+use kyoho_core::{CHUNK, Result, Sources, Written, chunk_of, memory};
 
 /// The slot of a chunk that the device does not have.
 pub const NOWHERE: i32 = -1;
@@ -25,6 +25,32 @@ impl Chunks {
     /// Whether every chunk has its number as its slot, so that kernels need no table.
     pub fn is_dense(&self) -> bool {
         self.in_place == self.slots.len()
+    }
+
+    /// Whether chunks have slots in the order of their numbers.
+    pub fn is_in_order(&self) -> bool {
+        self.is_dense() || self.slots.iter().filter(|slot| **slot != NOWHERE).is_sorted()
+    }
+
+    /// Gives chunks slots in the order of their numbers. All are stale afterwards.
+    pub fn put_in_order(&mut self) {
+        self.in_place = 0;
+        let there = self.slots.iter_mut().enumerate().filter(|(_, slot)| **slot != NOWHERE);
+        for (new, (number, slot)) in there.enumerate() {
+            *slot = new as i32;
+            self.in_place += usize::from(new == number);
+        }
+        self.forget();
+    }
+
+    /// Returns the number of places below an address, where the chunks are in order.
+    pub fn places_below(&self, address: usize) -> usize {
+        let (chunk, place) = (chunk_of(address), address % CHUNK);
+        if chunk >= self.slots.len() {
+            return self.count() * CHUNK;
+        }
+        let before = self.slots[..chunk].iter().filter(|slot| **slot != NOWHERE).count();
+        before * CHUNK + if self.slots[chunk] == NOWHERE { 0 } else { place }
     }
 
     /// Returns the slots of all chunks, and whether they changed since the last call.
@@ -187,5 +213,34 @@ mod tests {
         let mut found = Vec::new();
         chunks.stale(&sources, true, &mut found).unwrap();
         assert_eq!(found, [(1, 1), (2, 2), (3, 3)]);
+    }
+
+    #[test]
+    fn chunks_put_in_order_are_sent_again_and_have_places_below_an_address() {
+        let (mut chunks, mut sources) = (Chunks::default(), Sources::new(1));
+        for chunk in [5, 0, 2] {
+            write(&mut sources, chunk);
+            stale(&mut chunks, &mut sources);
+        }
+        assert!(!chunks.is_in_order());
+        chunks.table();
+        chunks.put_in_order();
+        assert!(chunks.is_in_order() && !chunks.is_dense());
+        sources.all_is_written();
+        assert_eq!(stale(&mut chunks, &mut sources), [(0, 0), (2, 1), (5, 2)]);
+        assert_eq!(chunks.table(), (&[0, NOWHERE, 1, NOWHERE, NOWHERE, 2][..], true));
+        let places = |address: usize| chunks.places_below(address) as f64 / CHUNK as f64;
+        for (address, expected) in
+            [(0.0, 0.0), (0.5, 0.5), (1.0, 1.0), (1.5, 1.0), (2.25, 1.25), (5.0, 2.0), (9.0, 3.0)]
+        {
+            assert_eq!(places((address * CHUNK as f64) as usize), expected, "{address} chunks");
+        }
+        for chunk in [1, 3, 4] {
+            write(&mut sources, chunk);
+            stale(&mut chunks, &mut sources);
+        }
+        assert!(!chunks.is_in_order());
+        chunks.put_in_order();
+        assert!(chunks.is_dense());
     }
 }

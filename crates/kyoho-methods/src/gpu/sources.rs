@@ -213,6 +213,15 @@ impl<G: Gpu> GpuSources<G> {
         Ok(())
     }
 
+    /// Does so for a tree, whose bits depend on the order of its bodies: places are in the order of
+    /// addresses afterwards.
+    pub fn update_in_order(&mut self, sources: &Sources, everything: bool) -> Result<()> {
+        if self.store.update_in_order(&self.gpu, &self.queues[0], sources, everything)? {
+            self.have_changed();
+        }
+        Ok(())
+    }
+
     /// Brings what was written to the host's copy before a block, and notes that its records, which are
     /// brought later, change the sources too.
     pub fn update_before(&mut self, updates: &Updates) -> Result<()> {

@@ -76,6 +76,12 @@ impl<G: Gpu> Store<G> {
         self.chunks.is_dense()
     }
 
+    /// Returns the number of places below an address, which a tree has the bodies of, where
+    /// [`Store::update_in_order`] brought them.
+    pub fn places_below(&self, address: usize) -> usize {
+        self.chunks.places_below(address)
+    }
+
     /// Returns the bytes of host memory in use.
     pub fn bytes(&self) -> usize {
         self.chunks.bytes() + self.staging.bytes() + self.stale.capacity() * size_of::<(usize, usize)>()
@@ -97,6 +103,17 @@ impl<G: Gpu> Store<G> {
             self.chunks.forget();
         }
         sent.map(|()| any)
+    }
+
+    /// Does so, and sees to it that places follow one another as their addresses do, whatever the order
+    /// in which the caller wrote them first.
+    pub fn update_in_order(&mut self, gpu: &G, queue: &G::Queue, sources: &Sources, all: bool) -> Result<bool> {
+        let any = self.update(gpu, queue, sources, all)?;
+        if self.chunks.is_in_order() {
+            return Ok(any);
+        }
+        self.chunks.put_in_order();
+        self.update(gpu, queue, sources, true)
     }
 
     /// Whether it has places for sources at this many addresses from 0 on and for no others, in

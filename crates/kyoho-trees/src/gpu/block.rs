@@ -6,8 +6,8 @@ use std::time::Instant;
 use crate::accuracy::Method;
 use crate::bodies::are_sources;
 use kyoho_core::{
-    Block, CHUNK, Error, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, TAYLOR,
-    TreeBlock, TreeProfile, Units, memory, sinks,
+    Block, FoundNeighbours, Interaction, Neighbourhoods, OCTET, Result, SinkOrder, Sources, TAYLOR, TreeBlock,
+    TreeProfile, Units, memory, sinks,
 };
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, Place};
 use kyoho_hal::grow_buffer::GrowBuffer;
@@ -180,14 +180,14 @@ impl<G: Gpu> TreeSums<G> {
         Ok(())
     }
 
-    /// Sums the forces of a block by a tree of the sources that a device has in octets, those at
-    /// addresses from 0 on in as many chunks if they are `dense`. The forces stay there. The device may
-    /// have taken the sinks from the caller.
+    /// Sums the forces of a block by a tree of the sources that a device has in octets at so many places,
+    /// which are the addresses if they are `dense`. The forces stay there. The device may have taken the
+    /// sinks from the caller.
     pub fn sum(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
         interaction: &Interaction,
-        (sources, store, (chunks, is_dense)): (&Sources, &StoreAddresses<Address<G>>, (usize, bool)),
+        (sources, store, (places, is_dense)): (&Sources, &StoreAddresses<Address<G>>, (usize, bool)),
         (block, asked, taken): (&Block, TreeBlock, Option<&G::Memory>),
     ) -> Result<()> {
         let on = (gpu, queue);
@@ -197,7 +197,6 @@ impl<G: Gpu> TreeSums<G> {
         let bytes = 8 * NUMBERS * count;
         self.count = count;
         self.fetched.clear();
-        let places = if is_dense { block.nj.min(chunks * CHUNK) } else { chunks * CHUNK };
         // The sources are packed there while they are sorted.
         self.results.ensure_capacity(gpu, bytes.max(PACKED_BYTES * places))?;
         let compare = || is_dense && are_sources(sources, block, &self.threads);
@@ -210,13 +209,6 @@ impl<G: Gpu> TreeSums<G> {
         if bodies == 0 || count == 0 {
             // SAFETY: there are so many bytes.
             return unsafe { gpu.zero(queue, &self.results.0, bytes) };
-        }
-        if !is_dense && bodies < sources.count() {
-            return Err(Error::Unsupported {
-                backend: gpu.properties().description.backend.name(),
-                forces: format!("trees of the sources at addresses below {} of scattered ones", block.nj),
-                allowed: "trees of all sources, or of addresses without large gaps".into(),
-            });
         }
         let mass_factor = block.units.mass_factor();
         let given = Given {

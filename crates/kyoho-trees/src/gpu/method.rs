@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use kyoho_core::{
-    Assignment, Block, CHUNK, Error, FoundNeighbours, MAX_DERIVATIVES, Neighbourhoods, PartialSums, Result, Sources,
+    Assignment, Block, Error, FoundNeighbours, MAX_DERIVATIVES, Neighbourhoods, PartialSums, Result, Sources,
     TreeProfile, Updates,
 };
 use kyoho_hal::gpu::{Address, Gpu};
@@ -50,8 +50,7 @@ impl<G: Gpu> Trees<G> {
         (sources, nj): (&Sources, usize),
         asked: Neighbourhoods,
     ) -> Result<Option<FoundNeighbours>> {
-        on.update(sources, true)?;
-        let (_, chunks) = on.store.octets();
+        on.update_in_order(sources, true)?;
         let bodies = nj.min(sources.count());
         // Places are addresses, and those below the end have a source each.
         if !on.store.is_dense() || !sources.has_all_below(bodies) {
@@ -59,7 +58,7 @@ impl<G: Gpu> Trees<G> {
         }
         let units = sources.units(&[0.0; MAX_DERIVATIVES], &on.options.interaction);
         let sums = self.ready(on)?;
-        let kept = (on.store.octets().0, nj.min(chunks * CHUNK), bodies);
+        let kept = (on.store.octets().0, on.store.places_below(nj), bodies);
         let queue = (&on.gpu, &on.queues[0]);
         sums.find_neighbours(queue, &on.options.interaction, kept, (asked, units)).map(Some)
     }
@@ -84,15 +83,14 @@ impl<G: Gpu> GpuMethod<G> for Trees<G> {
     ) -> Result<()> {
         self.assignment = assignment.clone();
         // The engine has brought all that was written to the host's copy.
-        on.update(updates.sources, updates.everything)?;
+        on.update_in_order(updates.sources, updates.everything)?;
         let Some(asked) = block.tree.filter(|_| !assignment.sinks.is_empty()) else { return Ok(()) };
         if !block.sinks_on_device {
             on.lock_used(block.sinks.pages(), size_of_val(block.sinks.all().numbers()));
         }
         let sums = self.ready(on)?;
-        let (_, chunks) = on.store.octets();
         let store = on.store.addresses();
-        let kept = (updates.sources, &store, (chunks, on.store.is_dense()));
+        let kept = (updates.sources, &store, (on.store.places_below(block.nj), on.store.is_dense()));
         let taken = block.sinks_on_device.then_some(&on.taken);
         sums.sum((&on.gpu, &on.queues[0]), &on.options.interaction, kept, (block, asked, taken))
     }
