@@ -95,7 +95,8 @@ static void wrong_arguments(void) {
     GIVES(KYOHO_BAD_OPTION, kyoho_few_body_evolve(&options, &systems, NULL));
     CHECK(strstr(kyoho_last_error(), "the mass of body 1 of system 2"));
     make(), b[1] = b[0];
-    GIVES(KYOHO_NOT_FINITE, kyoho_few_body_evolve(&options, &systems, NULL));
+    GIVES(KYOHO_BAD_OPTION, kyoho_few_body_evolve(&options, &systems, NULL));
+    CHECK(strstr(kyoho_last_error(), "the distance of bodies 0 and 1 of system 0"));
     make(), b[4].v[2] = NAN;
     GIVES(KYOHO_NOT_FINITE, kyoho_few_body_evolve(&options, &systems, NULL));
     systems = systems_of(), systems.system_count = 0;

@@ -92,6 +92,7 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_COLLISION = 3 ! two bodies touch
     integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_STEPS = 4     ! all allowed were made
     integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_NO_STEP = 5   ! bodies are too near
+    integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_MERGER = 6    ! at the innermost orbit
 
     ! How much a log tells; each level includes those before it.
     integer(c_int32_t), parameter, public :: KYOHO_LOG_OFF = 0

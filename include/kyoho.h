@@ -166,6 +166,8 @@ enum {
     KYOHO_FEW_BODY_END_STEPS = 4,
     // Two bodies came so near that no step could be made.
     KYOHO_FEW_BODY_END_NO_STEP = 5,
+    // Two bodies are at the innermost stable orbit, where relativistic terms lose their meaning.
+    KYOHO_FEW_BODY_END_MERGER = 6,
 };
 
 // How much a log tells; each level includes those before it.
@@ -926,7 +928,8 @@ typedef struct kyoho_few_body_options {
     double tolerance;
     // The most steps of a system. 0: 100000000.
     int64_t max_steps;
-    // The speed of light in the units of the bodies, which gives pairs relativistic terms. 0: none.
+    // The speed of light in the units of the bodies, which gives pairs relativistic terms, and ends
+    // systems by mergers. 0: none.
     double speed_of_light;
     // The sum of the relativistic terms: 1 for the first, 2 for the second, 4 for that of order
     // 2.5, 8 for that of order 3.5. 0: 7.
@@ -1647,9 +1650,9 @@ kyoho_result kyoho_integrator_free(struct kyoho_integrator *integrator);
 // do not depend on the number of threads.
 //
 // Errors, after which no body has moved: KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (offsets that
-// decrease or do not begin with 0; more than 100 bodies in a system), KYOHO_BAD_OPTION (a field
-// whose value is not allowed, a mass or a radius below 0), KYOHO_NOT_FINITE (also two bodies in one
-// place), KYOHO_OUT_OF_MEMORY.
+// decrease or do not begin with 0), KYOHO_BAD_OPTION (a field whose value is not allowed, more than
+// 100 bodies in a system, a mass or a radius below 0, numbers above 1e75, two bodies in one place),
+// KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_few_body_evolve(const struct kyoho_few_body_options *options,
                                    const struct kyoho_few_body_systems *systems,
                                    const struct kyoho_few_body_outcomes *outcomes);

@@ -23,9 +23,10 @@ _TERMS = {1: 1, 2: 2, 2.5: 4, 3.5: 8}
 class FewBodies:
     """Where systems of few bodies ended; arrays of systems and of their bodies.
 
-    ``ends`` has a word for each system: 'time', 'escape', 'exchange', 'collision', 'steps' (as many
-    were made as were allowed) or 'no step' (two bodies came too near). ``touching`` has the two
-    bodies of a collision, from 0 in their system, else -1. ``companions`` has for each body the one
+    ``ends`` has a word for each system: 'time', 'escape', 'exchange', 'collision', 'merger' (at the
+    innermost stable orbit), 'steps' (as many were made as were allowed) or 'no step' (two bodies
+    came too near). ``touching`` has the two bodies of a collision or a merger, from 0 in their
+    system, else -1. ``companions`` has for each body the one
     that it is in a binary with, from 0 in its system, else -1; ``semi_major_axes`` and
     ``eccentricities`` are those of the binary.
     """
@@ -78,7 +79,8 @@ def few_body(
     tolerance : float
         The largest relative error of a step, 1e-14 to 1e-3.
     speed_of_light : float, optional
-        Gives pairs the relativistic ``terms``, of 1, 2, 2.5 and 3.5, in harmonic coordinates.
+        Gives pairs the relativistic ``terms``, of 1, 2, 2.5 and 3.5, in harmonic coordinates. A
+        system ends where two bodies are as near as 6 G (m1 + m2) / c^2.
     collisions : bool
         Whether a system ends where two bodies are as near as the sum of their radii.
     escapes : float, optional
@@ -169,9 +171,9 @@ def _column(name: str, array: Any, count: int) -> Any:
 
 def _bits(terms: Any) -> int:
     bits = 0
-    for term in terms:
+    for term in numpy.atleast_1d(numbers("terms", terms)).ravel().tolist():
         if term not in _TERMS:
-            raise Error(f"terms has {term!r}; allowed: 1, 2, 2.5, 3.5")
+            raise Error(f"terms has {term:g}; allowed: 1, 2, 2.5, 3.5")
         bits |= _TERMS[term]
     if bits == 0:
         raise Error("terms is empty; allowed: some of 1, 2, 2.5, 3.5")

@@ -19,7 +19,7 @@ BACKENDS = {"cpu": 1, "cuda": 2, "opencl": 3}
 CRITERIA = {"by mass": 1, "plain": 2}
 STEP_CRITERIA = {"usual": 0, "order": 1, "average": 2}
 EVOLUTION_ENDS = {"time": 0, "encounter": 1, "block steps": 2, "caller": 3}
-FEW_BODY_ENDS = {"time": 0, "escape": 1, "exchange": 2, "collision": 3, "steps": 4, "no step": 5}
+FEW_BODY_ENDS = {"time": 0, "escape": 1, "exchange": 2, "collision": 3, "steps": 4, "no step": 5, "merger": 6}
 ENCOUNTERS = {"approach": 1, "collision": 2}
 
 ProgressCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_double, c_uint64)

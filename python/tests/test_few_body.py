@@ -48,6 +48,7 @@ def test_the_gravitational_constant_and_the_speed_of_light():
     pair = [[0, 0, 0], [1, 0, 0]], [[0, -1, 0], [0, 1, 0]], [0.5, 0.5]
     assert abs(kyoho.few_body(*pair, 1.0, G=4).semi_major_axes[0] - 1) < 1e-12
     orbit = [[0, 0, 0], [1, 0, 0]], [[0, -0.5, 0], [0, 0.5, 0]], [0.5, 0.5]
+    assert list(kyoho.few_body(*pair, 1.0, speed_of_light=1.0).ends) == ["merger"]
     shrunk = kyoho.few_body(*orbit, 10.0, speed_of_light=20, terms=[2.5])
     # Peters 1964: da/dt = -64/5 m1 m2 (m1 + m2) / (a^3 c^5).
     rate = 64 / 5 * 0.25 / 20**5
@@ -65,6 +66,10 @@ def test_the_gravitational_constant_and_the_speed_of_light():
         ("offsets[1]", {"offsets": [0, -1, 3]}),
         ("tolerance", {"tolerance": 1}),
         ("terms has 3", {"speed_of_light": 1e3, "terms": [3]}),
+        ("terms has 3", {"speed_of_light": 1e3, "terms": 3}),
+        ("terms", {"speed_of_light": 1e3, "terms": [[1], "x"]}),
+        ("the distance of bodies 0 and 1 of system 0 is '0'", {"positions": [[1, 3, 0], [1, 3, 0], [1, -1, 0]]}),
+        ("the velocity of body 2 of system 0 is '1e200'", {"velocities": [[0, 0, 0], [0, 0, 0], [0, 1e200, 0]]}),
         ("time is -1", {"time": -1}),
         ("position of body 0", {"positions": [[numpy.nan, 0, 0], [1, 0, 0], [2, 0, 0]]}),
     ],

@@ -5,8 +5,9 @@ use std::sync::Mutex;
 use kyoho_core::{Error, Result, memory};
 use kyoho_hal::threads::Threads;
 
-use crate::evolve::{Outcome, System, evolve};
+use crate::evolve::{Outcome, evolve};
 use crate::options::Options;
+use crate::system::System;
 
 /// Evolves systems, each of which has the state at its end afterwards. A system that ends early, or
 /// makes all its steps, does not end the others.
@@ -16,7 +17,7 @@ use crate::options::Options;
 pub fn evolve_all(systems: &mut [System], options: &Options, threads: &Threads) -> Result<Vec<Outcome>> {
     options.check()?;
     for (place, system) in systems.iter().enumerate() {
-        system.check().map_err(|error| in_system(place, error))?;
+        system.check(options, 0).map_err(|error| in_system(place, error))?;
     }
     let mut outcomes: Vec<Option<Result<Outcome>>> = memory::room(systems.len(), "the outcomes of systems")?;
     outcomes.resize_with(systems.len(), || None);

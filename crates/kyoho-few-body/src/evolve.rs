@@ -6,9 +6,10 @@ use crate::extrapolation::{Attempt, Extrapolation};
 use crate::hierarchy::{Binary, Hierarchy};
 use crate::kepler;
 use crate::motion::{Clock, Motion};
-use crate::options::{MOST_BODIES, Options};
+use crate::options::Options;
 use crate::perturbation::Perturbation;
 use crate::post_newtonian::Relativity;
+use crate::system::System;
 use crate::vector::{Vector, ZERO, add_scaled, difference, dot, norm, scaled, sum};
 
 /// The part of the last step below which the rest of the interval is made in time itself.
@@ -21,19 +22,6 @@ const NEAR: f64 = 2.0;
 /// Halvings that find the place of a passage or a touch within a step.
 const HALVINGS: usize = 50;
 
-/// Bodies of one system.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct System {
-    /// Masses, 0 or above.
-    pub masses: Vec<f64>,
-    /// Positions.
-    pub positions: Vec<Vector>,
-    /// Velocities.
-    pub velocities: Vec<Vector>,
-    /// Radii, 0 or above; empty for points.
-    pub radii: Vec<f64>,
-}
-
 /// Why a system ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -43,8 +31,11 @@ pub enum End {
     Escape,
     /// A part has left, and other bodies than at the start are in binaries.
     Exchange,
-    /// These two bodies touch.
+    /// These two bodies are as near as the sum of their radii.
     Collision([usize; 2]),
+    /// These two bodies are as near as the innermost stable orbit, within which the relativistic terms
+    /// have no meaning.
+    Merger([usize; 2]),
     /// The steps allowed were made.
     Steps,
     /// Two bodies came so near that no step could be made.
@@ -62,60 +53,14 @@ pub struct Outcome {
     pub steps: u64,
     /// Steps of the leapfrogs that were extrapolated, one evaluation of all pairs each.
     pub leapfrog_steps: u64,
-    /// The least distance of two bodies at the ends of steps.
-    pub least_distance: f64,
     /// The bound pairs, and pairs of pairs, innermost first.
     pub binaries: Vec<Binary>,
-}
-
-impl System {
-    /// Checks the numbers of a system.
-    pub fn check(&self) -> Result<()> {
-        let System { masses, positions, velocities, radii } = self;
-        let count = masses.len();
-        if count > MOST_BODIES {
-            let allowed = format!("at most {MOST_BODIES}");
-            return Err(Error::BadCount { what: "the number of bodies", value: count as i64, allowed });
-        }
-        for (what, value) in [("positions", positions.len()), ("velocities", velocities.len())] {
-            if value != count {
-                let allowed = format!("{count}, the number of masses");
-                return Err(Error::BadCount { what, value: value as i64, allowed });
-            }
-        }
-        if !radii.is_empty() && radii.len() != count {
-            let allowed = format!("0 or {count}, the number of masses");
-            return Err(Error::BadCount { what: "radii", value: radii.len() as i64, allowed });
-        }
-        for body in 0..count {
-            let vectors = [("position", positions[body]), ("velocity", velocities[body])];
-            for (name, vector) in vectors {
-                if let Some(&value) = vector.iter().find(|value| !value.is_finite()) {
-                    return Err(Error::NotFinite { what: format!("the {name} of body {body}"), value });
-                }
-            }
-            let radius = radii.get(body).copied().unwrap_or(0.0);
-            for (name, value) in [("mass", masses[body]), ("radius", radius)] {
-                if !value.is_finite() {
-                    return Err(Error::NotFinite { what: format!("the {name} of body {body}"), value });
-                }
-                if value < 0.0 {
-                    let name = format!("the {name} of body {body}");
-                    return Err(Error::BadOption { name, value: format!("{value:e}"), allowed: "0 and above".into() });
-                }
-            }
-            if let Some(other) = (0..body).find(|&other| positions[other] == positions[body]) {
-                return Err(Error::SamePlace { bodies: [other as i64, body as i64] });
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Evolves one system, which has the state at its end afterwards; on an error it is as before.
 pub fn evolve(system: &mut System, options: &Options, perturbation: Option<&dyn Perturbation>) -> Result<Outcome> {
     options.check()?;
-    system.check()?;
+    system.check(options, 0)?;
     let masses = memory::collected(system.masses.iter().map(|mass| options.gravity * mass), "masses")?;
     let relativity = options.speed_of_light.map(|(speed, terms)| Relativity::new(speed, terms));
     let is_kepler = system.masses.len() == 2
@@ -150,16 +95,57 @@ fn evolve_two(system: &mut System, masses: &[f64], time: f64) -> Result<Option<O
     let velocity = difference(system.velocities[1], system.velocities[0]);
     let total = masses[0] + masses[1];
     let Some((separation, velocity)) = kepler::advance(total, separation, velocity, time) else { return Ok(None) };
-    let [place, speed] = centre(masses, system);
-    let place = sum(place, scaled(time, speed));
     let part = |mass: f64| if total > 0.0 { mass / total } else { 0.5 };
-    for (body, factor) in [(0, -part(masses[1])), (1, part(masses[0]))] {
-        system.positions[body] = sum(place, scaled(factor, separation));
-        system.velocities[body] = sum(speed, scaled(factor, velocity));
+    let parts = [-part(masses[1]), part(masses[0])];
+    let positions = parts.map(|part| scaled(part, separation));
+    let velocities = parts.map(|part| scaled(part, velocity));
+    let binaries = Hierarchy::of(masses, &positions, &velocities)?.binaries;
+    let [place, speed] = centre(masses, system);
+    put(system, [sum(place, scaled(time, speed)), speed], [&positions, &velocities])?;
+    Ok(Some(Outcome { end: End::Time, time, steps: 0, leapfrog_steps: 0, binaries }))
+}
+
+/// Gives a system positions and velocities relative to its centre of mass, if they are finite.
+fn put(system: &mut System, centre: [Vector; 2], relative: [&[Vector]; 2]) -> Result<()> {
+    for ((name, rows), centre) in ["position", "velocity"].into_iter().zip(relative).zip(centre) {
+        for (body, &row) in rows.iter().enumerate() {
+            if let Some(&value) = sum(centre, row).iter().find(|value| !value.is_finite()) {
+                return Err(Error::NotFinite { what: format!("the {name} of body {body} at the end"), value });
+            }
+        }
     }
-    let binaries = Hierarchy::of(masses, &system.positions, &system.velocities)?.binaries;
-    let least_distance = norm(separation);
-    Ok(Some(Outcome { end: End::Time, time, steps: 0, leapfrog_steps: 0, least_distance, binaries }))
+    for (rows, (centre, relative)) in
+        [&mut system.positions, &mut system.velocities].into_iter().zip(centre.into_iter().zip(relative))
+    {
+        rows.iter_mut().zip(relative).for_each(|(row, &relative)| *row = sum(centre, relative));
+    }
+    Ok(())
+}
+
+/// How near two bodies end a system, and whether as a merger.
+struct Contact {
+    distance: f64,
+    is_merger: bool,
+}
+
+/// Returns the contacts of all pairs, none if no pair has one.
+fn contacts(masses: &[f64], radii: &[f64], options: &Options) -> Result<Vec<Contact>> {
+    let count = masses.len();
+    let mut contacts = memory::room(count * count.saturating_sub(1) / 2, "pairs that may touch")?;
+    for one in 0..count {
+        for other in one + 1..count {
+            let radius = |body: usize| radii.get(body).copied().unwrap_or(0.0);
+            let touch = if options.stop_at_collision { radius(one) + radius(other) } else { 0.0 };
+            // The innermost stable orbit of a small body around one without spin.
+            let innermost =
+                options.speed_of_light.map_or(0.0, |(speed, _)| 6.0 * (masses[one] + masses[other]) / (speed * speed));
+            contacts.push(Contact { distance: touch.max(innermost), is_merger: innermost > touch });
+        }
+    }
+    if contacts.iter().all(|contact| contact.distance == 0.0) {
+        contacts.clear();
+    }
+    Ok(contacts)
 }
 
 /// A system under way.
@@ -170,12 +156,13 @@ struct Run<'a> {
     state: Vec<Vector>,
     /// The centre of mass at the start, where no perturbation moves it.
     centre: [Vector; 2],
-    /// The distances at which pairs touch, in the order of the pairs; empty where none can.
-    touches: Vec<f64>,
+    /// The contacts of pairs, in their order; empty where none can be.
+    contacts: Vec<Contact>,
+    /// Separations and velocities of pairs at the beginning and at the end of a step.
+    pairs: [Vec<[Vector; 2]>; 2],
     /// The time so far, and what rounding took off it.
     time: [f64; 2],
     steps: u64,
-    least_distance: f64,
     companions: Vec<[usize; 2]>,
 }
 
@@ -188,14 +175,9 @@ impl<'a> Run<'a> {
         let positions = relative(&system.positions, centre[0])?;
         let velocities = relative(&system.velocities, centre[1])?;
         let binaries = Hierarchy::of(&motion.masses, &positions, &velocities)?.binaries;
-        let count = positions.len();
-        let mut touches = Vec::new();
-        if options.stop_at_collision && system.radii.iter().any(|&radius| radius > 0.0) {
-            memory::reserve(&mut touches, count * count.saturating_sub(1) / 2, "pairs that may touch")?;
-            for one in 0..count {
-                touches.extend((one + 1..count).map(|other| system.radii[one] + system.radii[other]));
-            }
-        }
+        let contacts = contacts(&motion.masses, &system.radii, options)?;
+        let room = || memory::room(positions.len() * positions.len().saturating_sub(1) / 2, "pairs");
+        let pairs = [room()?, room()?];
         let state = motion.state(&positions, &velocities, centre)?;
         Ok(Run {
             options,
@@ -203,18 +185,19 @@ impl<'a> Run<'a> {
             extrapolation: Extrapolation::new(options.tolerance, state.len())?,
             state,
             centre,
-            touches,
+            contacts,
+            pairs,
             time: [0.0; 2],
             steps: 0,
-            least_distance: f64::INFINITY,
             companions: innermost(&binaries)?,
         })
     }
 
     /// Makes steps until something ends them.
     fn advance(&mut self) -> Result<End> {
-        if let Some(pair) = self.touching() {
-            return Ok(End::Collision(pair));
+        self.motion.find_pairs(&self.state, &mut self.pairs[0]);
+        if let Some(end) = self.touching() {
+            return Ok(end);
         }
         let rate = self.motion.rate(Clock::Regular, &self.state);
         let mut clock = if rate > 0.0 { Clock::Regular } else { Clock::Time };
@@ -257,8 +240,8 @@ impl<'a> Run<'a> {
             if clock == Clock::Regular {
                 usual = passed;
             }
-            if let Some(pair) = self.find_touch(clock, step)? {
-                return Ok(End::Collision(pair));
+            if let Some(end) = self.find_touch(clock, step)? {
+                return Ok(end);
             }
             let is_last = clock == Clock::Time && step == rest;
             self.take_step(if is_last { rest } else { passed })?;
@@ -287,72 +270,70 @@ impl<'a> Run<'a> {
         self.motion.restart_second(&mut self.state);
         self.motion.renew_links(&mut self.state)?;
         self.steps += 1;
-        self.least_distance = self.least_distance.min(self.motion.least_distance(&self.state));
         Ok(())
     }
 
     /// Returns the shortest of the times in which two bodies would fall together or pass one another.
-    fn shortest_time(&mut self) -> f64 {
+    fn shortest_time(&self) -> f64 {
         let mut shortest = f64::INFINITY;
-        for place in 0..self.motion.links.pairs().len() {
-            let [one, other] = self.motion.links.pairs()[place].bodies;
-            let [distance, speed] = self.motion.pair(&self.state, place).map(norm);
-            let mass = self.motion.masses[one] + self.motion.masses[other];
-            let fall = distance * (distance / mass).sqrt();
+        for (pair, vectors) in self.motion.links.pairs().iter().zip(&self.pairs[0]) {
+            let [distance, speed] = vectors.map(norm);
+            let fall = distance * (distance / self.motion.mass_of(pair)).sqrt();
             shortest = shortest.min(fall).min(if speed > 0.0 { distance / speed } else { f64::INFINITY });
         }
         if shortest.is_finite() && shortest > 0.0 { shortest } else { self.options.time }
     }
 
-    /// Returns two bodies that touch and do not move apart.
-    fn touching(&mut self) -> Option<[usize; 2]> {
-        let mut touches_at = |place: usize| {
-            let [separation, velocity] = self.motion.pair(&self.state, place);
-            norm(separation) < self.touches[place] && dot(separation, velocity) <= 0.0
+    /// Returns the end that two bodies make that touch and do not move apart.
+    fn touching(&self) -> Option<End> {
+        let touches = |(contact, [separation, velocity]): (&Contact, &[Vector; 2])| {
+            norm(*separation) < contact.distance && dot(*separation, *velocity) <= 0.0
         };
-        let place = (0..self.touches.len()).find(|&place| touches_at(place))?;
-        Some(self.motion.links.pairs()[place].bodies)
+        self.contacts.iter().zip(&self.pairs[0]).position(touches).map(|place| self.end_by(place))
+    }
+
+    /// Returns the end that the contact of a pair makes.
+    fn end_by(&self, place: usize) -> End {
+        let bodies = self.motion.links.pairs()[place].bodies;
+        if self.contacts[place].is_merger { End::Merger(bodies) } else { End::Collision(bodies) }
     }
 
     /// Looks for the first touch within the step that was tried last; makes its moment the end.
-    fn find_touch(&mut self, clock: Clock, step: f64) -> Result<Option<[usize; 2]>> {
-        let mut near = Vec::new();
-        for place in 0..self.touches.len() {
-            if self.may_touch(place) {
-                memory::push(&mut near, place, "pairs that may touch")?;
-            }
+    fn find_touch(&mut self, clock: Clock, step: f64) -> Result<Option<End>> {
+        if self.contacts.is_empty() {
+            return Ok(None);
         }
-        let mut first: Option<(f64, [usize; 2])> = None;
-        for &place in &near {
+        self.motion.find_pairs(&self.state, &mut self.pairs[0]);
+        self.motion.find_pairs(&self.extrapolation.end, &mut self.pairs[1]);
+        let mut first: Option<(f64, usize)> = None;
+        let mut is_changed = false;
+        for place in 0..self.contacts.len() {
+            if !self.may_touch(place) {
+                continue;
+            }
+            is_changed = true;
             if let Some(part) = self.moment_of_touch(place, clock, step)
                 && first.is_none_or(|(earliest, _)| part < earliest)
             {
-                first = Some((part, self.motion.links.pairs()[place].bodies));
+                first = Some((part, place));
             }
         }
         // The attempts above have changed the end of the step.
-        if !near.is_empty() {
+        if is_changed {
             let part = first.map_or(1.0, |(part, _)| part);
             self.extrapolation.repeat(&mut self.motion, clock, &self.state, part * step);
         }
-        if first.is_some() {
-            self.take_step(self.extrapolation.end[self.motion.layout.scalars()][0])?;
-        }
-        Ok(first.map(|(_, bodies)| bodies))
-    }
-
-    /// Returns the separation and the relative velocity of a pair at the end of the last attempt.
-    fn pair_at_end(&mut self, place: usize) -> [Vector; 2] {
-        self.motion.pair(&self.extrapolation.end, place)
+        let Some((_, place)) = first else { return Ok(None) };
+        let end = self.end_by(place);
+        self.take_step(self.extrapolation.end[self.motion.layout.scalars()][0])?;
+        Ok(Some(end))
     }
 
     /// Whether a pair may touch during the step that was tried last.
-    fn may_touch(&mut self, place: usize) -> bool {
-        let touch = self.touches[place];
-        let [one, other] = self.motion.links.pairs()[place].bodies;
-        let mass = self.motion.masses[one] + self.motion.masses[other];
-        let [before, speed] = self.motion.pair(&self.state, place);
-        let [after, speed_after] = self.pair_at_end(place);
+    fn may_touch(&self, place: usize) -> bool {
+        let touch = self.contacts[place].distance;
+        let mass = self.motion.mass_of(&self.motion.links.pairs()[place]);
+        let [[before, speed], [after, speed_after]] = [self.pairs[0][place], self.pairs[1][place]];
         // Bodies that overlap from the start may part.
         if norm(before) < touch && dot(before, speed) > 0.0 {
             return false;
@@ -368,10 +349,10 @@ impl<'a> Run<'a> {
 
     /// Returns the part of a step after which a pair touches, if it does.
     fn moment_of_touch(&mut self, place: usize, clock: Clock, step: f64) -> Option<f64> {
-        let touch = self.touches[place];
+        let touch = self.contacts[place].distance;
         let at = |run: &mut Self, part: f64| {
             run.extrapolation.repeat(&mut run.motion, clock, &run.state, part * step);
-            run.pair_at_end(place)
+            run.motion.pair(&run.extrapolation.end, place)
         };
         // The pericentre, or the end of the step if the bodies still approach then.
         let (mut low, mut high) = (0.0, 1.0);
@@ -407,19 +388,8 @@ impl<'a> Run<'a> {
         let moved = [sum(start, scaled(time, velocity)), velocity];
         let [place, speed] = self.motion.centre(&self.state).unwrap_or(moved);
         let binaries = self.motion.hierarchy(&self.state)?.binaries;
-        let [positions, velocities] = self.motion.bodies(&self.state);
-        for body in 0..positions.len() {
-            system.positions[body] = sum(place, positions[body]);
-            system.velocities[body] = sum(speed, velocities[body]);
-        }
-        Ok(Outcome {
-            end,
-            time,
-            steps: self.steps,
-            leapfrog_steps: self.extrapolation.leapfrog_steps,
-            least_distance: self.least_distance,
-            binaries,
-        })
+        put(system, [place, speed], self.motion.bodies(&self.state))?;
+        Ok(Outcome { end, time, steps: self.steps, leapfrog_steps: self.extrapolation.leapfrog_steps, binaries })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::motion::{Clock, Motion};
 use crate::vector::{Vector, ZERO, difference, sum};
 
 /// The columns of the table; its last leapfrog has twice as many steps.
-pub const COLUMNS: usize = 8;
+const COLUMNS: usize = 8;
 /// The least column at which a step may end.
 const FEWEST: usize = 2;
 /// The column at which the first step is meant to end.
@@ -64,7 +64,7 @@ impl Extrapolation {
 
     /// Tries a step of `interval` from `state`. Where it is done, `end` has the new state.
     pub fn attempt(&mut self, motion: &mut Motion, clock: Clock, state: &[Vector], interval: f64) -> Attempt {
-        let kinetic = motion.kinetic(&state[motion.layout.scalars() / 2..motion.layout.scalars()]);
+        let kinetic = motion.kinetic(state);
         // Where bodies are fast and far apart, the clock's rate is a small difference of large numbers.
         let rounding = ROUNDING * kinetic / motion.rate(clock, state);
         let tolerance = if clock == Clock::Regular { self.tolerance.max(rounding) } else { self.tolerance };

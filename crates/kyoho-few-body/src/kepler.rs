@@ -47,6 +47,9 @@ fn stumpff(x: f64) -> [f64; 4] {
     // Quartered until the series converges, and doubled back: c0(4x) = 2 c0^2 - 1, c1(4x) = c0 c1,
     // c2(4x) = c1^2 / 2, c3(4x) = (c2 + c0 c3) / 4 (J. M. A. Danby, Fundamentals of Celestial
     // Mechanics, 1988, section 6.9).
+    if !x.is_finite() {
+        return [f64::NAN; 4];
+    }
     let mut small = x;
     let mut quarterings = 0;
     while small.abs() > 0.1 {

@@ -16,14 +16,16 @@ mod motion;
 mod options;
 mod perturbation;
 mod post_newtonian;
+mod system;
 #[cfg(test)]
 mod tests;
 mod vector;
 
 pub use ensemble::evolve_all;
-pub use evolve::{End, Outcome, System, evolve};
+pub use evolve::{End, Outcome, evolve};
 pub use hierarchy::Binary;
 pub use kepler::Orbit;
-pub use options::{LARGEST_TOLERANCE, LEAST_TOLERANCE, MOST_BODIES, Options};
+pub use options::{LARGEST, LARGEST_TOLERANCE, LEAST, LEAST_TOLERANCE, MOST_BODIES, Options};
 pub use perturbation::{Perturbation, Perturbers};
 pub use post_newtonian::Terms;
+pub use system::System;

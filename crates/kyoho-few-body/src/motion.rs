@@ -10,10 +10,10 @@
 use kyoho_core::{Result, memory};
 
 use crate::hierarchy::Hierarchy;
-use crate::links::Links;
+use crate::links::{Links, Pair};
 use crate::perturbation::Perturbation;
 use crate::post_newtonian::Relativity;
-use crate::vector::{Vector, ZERO, add_scaled, difference, dot, norm, sum};
+use crate::vector::{Vector, ZERO, add_scaled, difference, dot, sum};
 
 /// A pair counts as light where the product of its masses is below this part of the mean product.
 const LIGHT: f64 = 1e-3;
@@ -160,8 +160,8 @@ impl<'a> Motion<'a> {
         if layout.centre {
             [state[layout.centre()], state[layout.centre() + 1]] = centre;
         }
-        let [potential, light] = self.functions(&state[..links]);
-        let kinetic = self.kinetic(&state[links..2 * links]);
+        let [potential, light] = self.newton(&state[..links]);
+        let kinetic = self.kinetic(&state);
         state[layout.scalars()] = [0.0, potential - kinetic, light];
         self.restart_second(&mut state);
         Ok(state)
@@ -184,8 +184,8 @@ impl<'a> Motion<'a> {
     /// the energy is a small difference, do not add up.
     pub fn restore_energy(&mut self, state: &mut [Vector]) {
         let links = self.layout.links;
-        let [potential, _] = self.functions(&state[..links]);
-        let kinetic = self.kinetic(&state[links..2 * links]);
+        let [potential, _] = self.newton(&state[..links]);
+        let kinetic = self.kinetic(state);
         let wanted = potential - state[self.layout.scalars()][1];
         // Slow bodies far apart would take over the rounding of their potential.
         if kinetic < LEAST_KINETIC * potential {
@@ -222,25 +222,9 @@ impl<'a> Motion<'a> {
         Ok(())
     }
 
-    /// Returns the negative potential energy and the light pairs' function.
-    pub fn functions(&mut self, separations: &[Vector]) -> [f64; 2] {
-        self.find_positions(separations);
-        let (mut potential, mut light) = (0.0, 0.0);
-        for pair in self.links.pairs() {
-            let separation = self.links.between(pair, separations, &self.work.positions);
-            let inverse = 1.0 / dot(separation, separation).sqrt();
-            let [one, other] = pair.bodies;
-            let product = self.masses[one] * self.masses[other];
-            potential += product * inverse;
-            if product < LIGHT * self.light_weight {
-                light += self.light_weight * inverse;
-            }
-        }
-        [potential, light]
-    }
-
     /// Returns the kinetic energy in the frame of the centre of mass.
-    pub fn kinetic(&mut self, velocities: &[Vector]) -> f64 {
+    pub fn kinetic(&mut self, state: &[Vector]) -> f64 {
+        let velocities = &state[self.layout.links..2 * self.layout.links];
         self.links.to_bodies(&self.masses, self.total, velocities, &mut self.work.velocities);
         let moving = self.masses.iter().zip(&self.work.velocities);
         0.5 * moving.map(|(&mass, &velocity)| mass * dot(velocity, velocity)).sum::<f64>()
@@ -254,7 +238,6 @@ impl<'a> Motion<'a> {
 
     /// Returns how much of the clock passes in a unit of time, at a state's velocities.
     pub fn rate(&mut self, clock: Clock, state: &[Vector]) -> f64 {
-        let links = self.layout.links;
         match clock {
             Clock::Time => 1.0,
             // Nothing pulls: time itself will do.
@@ -262,7 +245,7 @@ impl<'a> Motion<'a> {
             Clock::Regular => {
                 let [_, binding, light] = state[self.layout.scalars()];
                 let light = if self.any_light { light } else { 0.0 };
-                self.kinetic(&state[links..2 * links]) + binding + light
+                self.kinetic(state) + binding + light
             }
         }
     }
@@ -462,25 +445,30 @@ impl<'a> Motion<'a> {
         Hierarchy::of(&self.masses, &self.work.positions, &self.work.velocities)
     }
 
+    /// Returns the sum of the masses of a pair.
+    pub fn mass_of(&self, pair: &Pair) -> f64 {
+        self.masses[pair.bodies[0]] + self.masses[pair.bodies[1]]
+    }
+
     /// Returns the separation and the relative velocity of the pair of this number.
     pub fn pair(&mut self, state: &[Vector], place: usize) -> [Vector; 2] {
         self.find_bodies(state);
-        self.found_pair(state, place)
+        self.found_pair(state, &self.links.pairs()[place])
     }
 
-    fn found_pair(&self, state: &[Vector], place: usize) -> [Vector; 2] {
-        let (pair, links) = (&self.links.pairs()[place], self.layout.links);
+    /// Writes those of all pairs to a vector with room for them.
+    pub fn find_pairs(&mut self, state: &[Vector], pairs: &mut Vec<[Vector; 2]>) {
+        self.find_bodies(state);
+        pairs.clear();
+        pairs.extend(self.links.pairs().iter().map(|pair| self.found_pair(state, pair)));
+    }
+
+    fn found_pair(&self, state: &[Vector], pair: &Pair) -> [Vector; 2] {
+        let links = self.layout.links;
         [
             self.links.between(pair, &state[..links], &self.work.positions),
             self.links.between(pair, &state[links..2 * links], &self.work.velocities),
         ]
-    }
-
-    /// Returns the least distance of two bodies, infinite where there are no two.
-    pub fn least_distance(&mut self, state: &[Vector]) -> f64 {
-        self.find_bodies(state);
-        let pairs = 0..self.links.pairs().len();
-        pairs.map(|place| norm(self.found_pair(state, place)[0])).fold(f64::INFINITY, f64::min)
     }
 
     /// Returns the place and the velocity of the centre of mass, if the state has them.
@@ -497,13 +485,12 @@ impl<'a> Motion<'a> {
         let (mut separations, mut velocities) = (0.0f64, 0.0f64);
         let mut worst = 0.0f64;
         let mut take = |error: f64, scale: f64| {
-            if error > 0.0 || error.is_nan() {
-                worst = worst.max(if scale > 0.0 && !error.is_nan() { error / scale } else { f64::INFINITY });
-            }
+            // Also where one of them is beyond doubles.
+            let ratio = if error == 0.0 { 0.0 } else { error / scale };
+            worst = worst.max(if ratio.is_nan() { f64::INFINITY } else { ratio });
         };
         for row in 0..2 * links {
-            let change: Vector = std::array::from_fn(|axis| to[row][axis] - from[row][axis]);
-            let scale = norm2(from[row]).max(norm2(to[row])).max(norm2(change));
+            let scale = norm2(from[row]).max(norm2(to[row])).max(norm2(difference(to[row], from[row])));
             take(norm2(errors[row]), scale);
             let largest = if row < links { &mut separations } else { &mut velocities };
             *largest = largest.max(scale);
@@ -517,8 +504,7 @@ impl<'a> Motion<'a> {
         }
         if layout.centre {
             let place = layout.centre();
-            let moved: Vector = std::array::from_fn(|axis| to[place][axis] - from[place][axis]);
-            take(norm2(errors[place]), separations.max(norm2(moved)));
+            take(norm2(errors[place]), separations.max(norm2(difference(to[place], from[place]))));
             take(norm2(errors[place + 1]), velocities.max(norm2(to[place + 1])));
         }
         worst.sqrt()

@@ -11,18 +11,25 @@ pub const LEAST_TOLERANCE: f64 = 1e-14;
 /// The largest tolerance.
 pub const LARGEST_TOLERANCE: f64 = 1e-3;
 
+/// The largest coordinate, velocity, radius, time, speed of light and mass times the gravitational
+/// constant; the powers of them that sums have stay far below the largest double.
+pub const LARGEST: f64 = 1e75;
+/// The least distance of two bodies, and the least mass times the gravitational constant that is not 0.
+pub const LEAST: f64 = 1e-75;
+
 /// How far systems are integrated, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The gravitational constant.
     pub gravity: f64,
-    /// How long the systems evolve, 0 or more.
+    /// How long the systems evolve, 0 to 1e75.
     pub time: f64,
     /// The largest error of each extrapolated step, relative to separations and velocities.
     pub tolerance: f64,
     /// The most extrapolated steps of a system; one that needs more ends where it is.
     pub max_steps: u64,
-    /// The speed of light, and the relativistic terms that it brings.
+    /// The speed of light, and the relativistic terms that it brings. Two bodies that come nearer than
+    /// 6 G M / c^2 then end a system as a merger.
     pub speed_of_light: Option<(f64, Terms)>,
     /// Whether a system ends where two bodies touch: where they are nearer than the sum of their radii.
     pub stop_at_collision: bool,
@@ -49,12 +56,12 @@ impl Options {
     /// Checks all numbers.
     pub fn check(&self) -> Result<()> {
         let positive = |option: &'static str, value: f64| {
-            let allowed = || "above 0, finite".to_owned();
-            if value > 0.0 && value.is_finite() { Ok(()) } else { Err(bad(option, value, allowed())) }
+            let allowed = || format!("above 0, at most {LARGEST:e}");
+            if value > 0.0 && value <= LARGEST { Ok(()) } else { Err(bad(option, value, allowed())) }
         };
         positive("the gravitational constant", self.gravity)?;
-        if !(self.time >= 0.0 && self.time.is_finite()) {
-            return Err(bad("the time", self.time, "0 and above, finite".to_owned()));
+        if !(0.0..=LARGEST).contains(&self.time) {
+            return Err(bad("the time", self.time, format!("0 to {LARGEST:e}")));
         }
         if !(LEAST_TOLERANCE..=LARGEST_TOLERANCE).contains(&self.tolerance) {
             let allowed = format!("{LEAST_TOLERANCE:e} to {LARGEST_TOLERANCE:e}");

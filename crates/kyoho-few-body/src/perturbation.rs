@@ -1,7 +1,7 @@
 //! What acts on a group from outside. This trait is all that a group and its surroundings know of one
 //! another.
 
-use crate::vector::Vector;
+use crate::vector::{Vector, add_scaled, difference, dot};
 
 /// Accelerations of a group's bodies by what does not belong to it.
 pub trait Perturbation: Sync {
@@ -15,7 +15,7 @@ pub trait Perturbation: Sync {
     }
 }
 
-/// Bodies outside a group that move on straight lines or parabolas, each from its place at one time.
+/// Bodies outside a group that move on straight lines, each from its place at one time.
 #[derive(Debug, Clone, Default)]
 pub struct Perturbers {
     /// The time of the positions.
@@ -34,9 +34,9 @@ impl Perturbation for Perturbers {
         for ((&mass, &from), &velocity) in self.masses.iter().zip(&self.positions).zip(&self.velocities) {
             let place: Vector = std::array::from_fn(|axis| from[axis] + passed * velocity[axis]);
             for (&position, acceleration) in positions.iter().zip(accelerations.iter_mut()) {
-                let separation = crate::vector::difference(place, position);
-                let square = crate::vector::dot(separation, separation);
-                crate::vector::add_scaled(acceleration, mass / (square * square.sqrt()), separation);
+                let separation = difference(place, position);
+                let square = dot(separation, separation);
+                add_scaled(acceleration, mass / (square * square.sqrt()), separation);
             }
         }
     }

@@ -26,6 +26,8 @@ pub enum FewBodyEnd {
     Steps = 4,
     /// Two bodies came so near that no step could be made.
     NoStep = 5,
+    /// Two bodies are at the innermost stable orbit, where relativistic terms lose their meaning.
+    Merger = 6,
 }
 
 /// How systems of few bodies evolve, and what ends them. Begin with KYOHO_FEW_BODY_OPTIONS_INIT,
@@ -45,7 +47,8 @@ pub struct kyoho_few_body_options {
     pub tolerance: f64,
     /// The most steps of a system. 0: 100000000.
     pub max_steps: i64,
-    /// The speed of light in the units of the bodies, which gives pairs relativistic terms. 0: none.
+    /// The speed of light in the units of the bodies, which gives pairs relativistic terms, and ends
+    /// systems by mergers. 0: none.
     pub speed_of_light: f64,
     /// The sum of the relativistic terms: 1 for the first, 2 for the second, 4 for that of order
     /// 2.5, 8 for that of order 3.5. 0: 7.
@@ -112,9 +115,9 @@ pub struct kyoho_few_body_outcomes {
 /// do not depend on the number of threads.
 ///
 /// Errors, after which no body has moved: KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (offsets that
-/// decrease or do not begin with 0; more than 100 bodies in a system), KYOHO_BAD_OPTION (a field
-/// whose value is not allowed, a mass or a radius below 0), KYOHO_NOT_FINITE (also two bodies in one
-/// place), KYOHO_OUT_OF_MEMORY.
+/// decrease or do not begin with 0), KYOHO_BAD_OPTION (a field whose value is not allowed, more than
+/// 100 bodies in a system, a mass or a radius below 0, numbers above 1e75, two bodies in one place),
+/// KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_few_body_evolve(
     options: *const kyoho_few_body_options,
@@ -300,6 +303,7 @@ impl OutcomeRows {
                 End::Collision(bodies) => (FewBodyEnd::Collision, bodies.map(|body| body as i32)),
                 End::Steps => (FewBodyEnd::Steps, [-1; 2]),
                 End::NoStep => (FewBodyEnd::NoStep, [-1; 2]),
+                End::Merger(bodies) => (FewBodyEnd::Merger, bodies.map(|body| body as i32)),
             };
             // SAFETY: the caller's promise.
             unsafe {

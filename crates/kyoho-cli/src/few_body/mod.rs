@@ -11,8 +11,11 @@ use serde::Serialize;
 use crate::count::{count, number};
 use crate::failure::{Failure, Result};
 use crate::file;
+use kyoho::config::Settings;
 use kyoho_core::error::shown;
-use kyoho_few_body::{Binary, End, MOST_BODIES, Options, Outcome, System, Terms, evolve_all};
+use kyoho_few_body::{
+    Binary, End, LARGEST, LARGEST_TOLERANCE, LEAST_TOLERANCE, Options, Outcome, System, Terms, evolve_all,
+};
 use kyoho_hal::threads::Threads;
 
 /// The options of `kyoho few-body`.
@@ -45,7 +48,7 @@ pub struct Arguments {
     /// The most steps of a system; one that needs more ends where it is
     #[arg(long, default_value_t = 100_000_000, value_parser = count::<u64>(..))]
     max_steps: u64,
-    /// CPU threads [default: all]
+    /// CPU threads [default: KYOHO_THREADS and others]
     #[arg(long, value_parser = count::<u16>(1..=4096))]
     threads: Option<u16>,
     /// Write the bodies at the end, in the form of the input
@@ -98,17 +101,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let text = file::text(file::read(&arguments.file)?, &arguments.file)?;
     let mut systems = input::systems(&text, &arguments.file)?;
     for (place, system) in systems.iter().enumerate() {
-        check(system).map_err(|reason| Failure::file(&arguments.file, format!("system {}: {reason}", place + 1)))?;
+        let in_file = |reason| Failure::file(&arguments.file, format!("system {}: {reason}", place + 1));
+        system.check(&options, 1).map_err(in_file)?;
     }
-    let energies: Vec<f64> = systems.iter().map(|system| energy(system, arguments.gravity)).collect();
-    let all = || std::thread::available_parallelism().map_or(1, |threads| threads.get());
-    let threads = Threads::new(arguments.threads.map_or_else(all, usize::from));
-    let outcomes = evolve_all(&mut systems, &options, &threads)?;
+    let energies: Vec<f64> = systems.iter().map(|system| system.energy(arguments.gravity)).collect();
+    let threads = match arguments.threads {
+        Some(threads) => threads.into(),
+        None => Settings::from_environment()?.threads,
+    };
+    let outcomes = evolve_all(&mut systems, &options, &Threads::new(threads))?;
     if let Some(path) = &arguments.output {
         file::replace(path, written(&systems).as_bytes()).map_err(|error| Failure::file(path, error))?;
     }
     let rows = systems.iter().zip(&outcomes).zip(energies).enumerate().map(|(place, ((system, outcome), before))| {
-        let error = energy(system, arguments.gravity) / before - 1.0;
+        let error = system.energy(arguments.gravity) / before - 1.0;
         // Relativistic terms change it.
         row(place, outcome, (options.speed_of_light.is_none() && before != 0.0).then_some(error))
     });
@@ -123,21 +129,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Checks what lines alone do not show.
-fn check(System { masses, positions, .. }: &System) -> std::result::Result<(), String> {
-    let count = masses.len();
-    if count > MOST_BODIES {
-        return Err(format!("{count} bodies; allowed: at most {MOST_BODIES}"));
-    }
-    for one in 0..count {
-        if let Some(other) = (0..one).find(|&other| positions[other] == positions[one]) {
-            let [other, one] = [other + 1, one + 1];
-            return Err(format!("bodies {other} and {one} have the same position; allowed: different positions"));
-        }
-    }
-    Ok(())
-}
-
 /// Returns what the options ask for.
 fn options(arguments: &Arguments) -> Result<Options> {
     let Arguments { time, tolerance, gravity, speed_of_light, escape_distance, max_steps, .. } = *arguments;
@@ -148,9 +139,11 @@ fn options(arguments: &Arguments) -> Result<Options> {
             Err(Failure::Argument { option, value: shown(value), allowed: allowed.into() })
         }
     };
-    let positive = |option, value: f64| allowed(option, value, value > 0.0 && value.is_finite(), "numbers above zero");
-    allowed("--time", time, time >= 0.0 && time.is_finite(), "zero and above")?;
-    allowed("--tolerance", tolerance, (1e-14..=1e-3).contains(&tolerance), "1e-14 to 1e-3")?;
+    let most = format!("numbers above zero, at most {LARGEST:e}");
+    let positive = |option, value: f64| allowed(option, value, value > 0.0 && value <= LARGEST, &most);
+    let tolerances = format!("{LEAST_TOLERANCE:e} to {LARGEST_TOLERANCE:e}");
+    allowed("--time", time, (0.0..=LARGEST).contains(&time), &format!("0 to {LARGEST:e}"))?;
+    allowed("--tolerance", tolerance, (LEAST_TOLERANCE..=LARGEST_TOLERANCE).contains(&tolerance), &tolerances)?;
     positive("--G", gravity)?;
     positive("--escape-distance", escape_distance)?;
     let mut terms = Terms { first: false, second: false, decay: false, decay_correction: false };
@@ -181,28 +174,13 @@ fn options(arguments: &Arguments) -> Result<Options> {
     })
 }
 
-/// Returns the energy of a system in the frame of its centre of mass.
-fn energy(system: &System, gravity: f64) -> f64 {
-    let System { masses, positions, velocities, .. } = system;
-    let total: f64 = masses.iter().sum();
-    let mut energy = 0.0;
-    for one in 0..masses.len() {
-        for other in 0..one {
-            let square =
-                |rows: &[[f64; 3]]| (0..3).map(|axis| (rows[one][axis] - rows[other][axis]).powi(2)).sum::<f64>();
-            let motion = if total > 0.0 { 0.5 * square(velocities) / total } else { 0.0 };
-            energy += masses[one] * masses[other] * (motion - gravity / square(positions).sqrt());
-        }
-    }
-    energy
-}
-
 fn row(place: usize, outcome: &Outcome, energy_error: Option<f64>) -> Row {
     let (end, touching) = match outcome.end {
         End::Time => ("time", None),
         End::Escape => ("escape", None),
         End::Exchange => ("exchange", None),
         End::Collision(bodies) => ("collision", Some(bodies.map(|body| body + 1))),
+        End::Merger(bodies) => ("merger", Some(bodies.map(|body| body + 1))),
         End::Steps => ("steps", None),
         End::NoStep => ("no step", None),
     };
