@@ -26,11 +26,13 @@ typedef struct {
     double reach;
     double all_ticks;
     int bodies;
+    int sources;
     int is_dense;
     int averages;
     int looks;
     int most_chained;
     int plans;
+    int reserved;
 } BlockRules;
 
 typedef struct {

@@ -109,7 +109,8 @@ FUNCTION double advance_member(const BlockRules *rules, const BlockState *block,
             is_good &= is_finite(body.motion[n][k]);
         }
     }
-    put_source(member, block->now * rules->interval, body.motion, octets, slots, rules->is_dense);
+    if (member < rules->sources)
+        put_source(member, block->now * rules->interval, body.motion, octets, slots, rules->is_dense);
     // Its bit is set.
     ATOMIC_ADD(&sets[(long)block->set * WORDS_OF_SET(rules->bodies) + member / BITS_OF_WORD],
         0u - (1u << member % BITS_OF_WORD));

@@ -1,6 +1,6 @@
 //! Energies of synchronised bodies, in double precision whatever the precision of the run.
 
-use kyoho_core::{Order, Precision, Result, TreeAccuracy};
+use kyoho_core::{Order, Precision, Result, TreeAccuracy, memory};
 use kyoho_engine::{Setup, System};
 
 use super::body::{Body, length, sum};
@@ -44,18 +44,22 @@ impl Energies {
 
     /// Returns the energies of these bodies, which must belong to one time.
     pub fn of(&mut self, bodies: &[Body]) -> Result<Energy> {
-        if bodies.is_empty() {
+        // Bodies without mass have no energy.
+        let with_mass = bodies.iter().filter(|body| body.mass != 0.0);
+        let mut all: Vec<&Body> = memory::room(with_mass.clone().count(), "the bodies with mass")?;
+        all.extend(with_mass);
+        if all.is_empty() {
             return Ok(Energy { kinetic: 0.0, potential: 0.0 });
         }
         let (gravity, softening) = (self.gravity, self.softening);
-        let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
-        self.system.set_sources(bodies.len(), source)?;
-        self.system.keep_sources_below(bodies.len())?;
-        self.system.start_from_fn(bodies.len(), true, bodies.len(), |number| bodies[number].sink(number, softening))?;
+        let source = |number: usize| all[number].source(Order::Second, number, gravity, 0.0);
+        self.system.set_sources(all.len(), source)?;
+        self.system.keep_sources_below(all.len())?;
+        self.system.start_from_fn(all.len(), true, all.len(), |number| all[number].sink(number, softening))?;
         let forces = self.system.wait()?;
-        let potentials = bodies.iter().enumerate().map(|(number, body)| body.mass * forces.potential(number));
+        let potentials = all.iter().enumerate().map(|(number, body)| body.mass * forces.potential(number));
         Ok(Energy {
-            kinetic: 0.5 * sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2))),
+            kinetic: 0.5 * sum(all.iter().map(|body| body.mass * length(&body.velocity).powi(2))),
             potential: 0.5 * sum(potentials),
         })
     }

@@ -16,6 +16,8 @@ pub struct Leapfrog {
     system: System,
     plan: Plan,
     bodies: Vec<Body>,
+    /// The places of the bodies that are sources, where most have no mass; empty where all are.
+    sources: Vec<usize>,
     /// What rounding took off each position and velocity since the interval began.
     lost: Vec<[Vector; 2]>,
     threads: Threads,
@@ -35,11 +37,30 @@ impl Leapfrog {
         let threads = Threads::new(system.setup().threads);
         let (counts, encounters) = (Counts::default(), None);
         let (reached, left_out, is_kept) = (0.0, 0, false);
-        let lost = Vec::new();
+        let (sources, lost) = (Vec::new(), Vec::new());
         let mut leapfrog =
-            Leapfrog { system, plan, bodies, lost, threads, encounters, reached, counts, left_out, is_kept };
+            Leapfrog { system, plan, bodies, sources, lost, threads, encounters, reached, counts, left_out, is_kept };
         leapfrog.accelerate()?;
         Ok(leapfrog)
+    }
+
+    /// Chooses the sources: bodies with mass alone where these are at most half of all. A tree hardly
+    /// gains by that, and who looks for encounters finds bodies without mass too.
+    fn choose_sources(&mut self) -> Result<()> {
+        let with_mass = |place: &usize| self.bodies[*place].mass != 0.0;
+        let count = (0..self.bodies.len()).filter(with_mass).count();
+        let all = self.plan.tree.is_some() || self.encounters.is_some() || 2 * count > self.bodies.len();
+        let mut sources = memory::room(if all { 0 } else { count }, "the bodies with mass")?;
+        if !all {
+            sources.extend((0..self.bodies.len()).filter(with_mass));
+        }
+        self.sources = sources;
+        Ok(())
+    }
+
+    /// Whether some bodies are no sources.
+    fn leaves_out(&self) -> bool {
+        !self.sources.is_empty()
     }
 
     /// Computes the accelerations at the bodies' present places.
@@ -49,12 +70,18 @@ impl Leapfrog {
         if self.bodies.is_empty() {
             return Ok(());
         }
+        self.choose_sources()?;
         let (bodies, gravity) = (&self.bodies, self.plan.gravity);
-        let source = |number: usize| bodies[number].source(Order::Second, number, gravity, 0.0);
-        self.system.set_sources(bodies.len(), source)?;
-        self.system.keep_sources_below(bodies.len())?;
+        let chosen = &self.sources;
+        let sources = if chosen.is_empty() { bodies.len() } else { chosen.len() };
+        let source = |address: usize| {
+            let number = if chosen.is_empty() { address } else { chosen[address] };
+            bodies[number].source(Order::Second, number, gravity, 0.0)
+        };
+        self.system.set_sources(sources, source)?;
+        self.system.keep_sources_below(sources)?;
         let (count, softening) = (bodies.len(), self.plan.softening);
-        self.system.start_from_fn(count, true, count, |number| bodies[number].sink(number, softening))?;
+        self.system.start_from_fn(sources, true, count, |number| bodies[number].sink(number, softening))?;
         let (forces, step) = (self.system.wait()?, self.plan.step);
         each_of(&self.threads, &mut self.bodies, |number, body| {
             body.derivatives[0] = forces.acceleration(number);
@@ -201,8 +228,9 @@ impl Integrator for Leapfrog {
         // The given step may miss the interval by a rounding error, or be longer than what is left
         // of it, so it is computed from the number of steps.
         let step = interval / steps as f64;
+        self.choose_sources()?;
         // Encounters are looked for by the host.
-        if self.encounters.is_none() && self.advance_on_device(steps, step, go_on)? {
+        if self.encounters.is_none() && !self.leaves_out() && self.advance_on_device(steps, step, go_on)? {
             return Ok(None);
         }
         self.forget_lost()?;

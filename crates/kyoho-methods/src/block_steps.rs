@@ -33,6 +33,8 @@ pub struct StepRules {
     pub now: (f64, u64),
     /// The number of ticks of the interval.
     pub ticks: f64,
+    /// How many of the bodies, the first ones, are sources.
+    pub sources: usize,
     /// The squared softening.
     pub softening2: f64,
     /// The accuracy parameter of the criterion.

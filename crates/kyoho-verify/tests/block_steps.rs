@@ -144,8 +144,9 @@ impl BlockSteps for FailingDevice {
     }
 }
 
-/// Returns the bodies after two intervals, the counts, and the calls about block steps.
-fn run(stepper: Stepper, fails: usize) -> (Vec<Body>, Counts, usize) {
+/// Returns the bodies after two intervals, the counts, and the calls about block steps. Every third
+/// body has no mass if `some` have none.
+fn run(stepper: Stepper, fails: usize, some: bool) -> (Vec<Body>, Counts, usize) {
     let setup = Setup {
         backend: Backend::OpenCl,
         crossover: Some(0),
@@ -170,7 +171,8 @@ fn run(stepper: Stepper, fails: usize) -> (Vec<Body>, Counts, usize) {
         tree: None,
     };
     let body = |source: kyoho_core::Source| Body::new(source.mass, source.coefficients[0], source.coefficients[1]);
-    let bodies = plummer(120).into_iter().map(body).collect();
+    let mut bodies: Vec<Body> = plummer(120).into_iter().map(body).collect();
+    bodies.iter_mut().step_by(3).filter(|_| some).for_each(|body| body.mass = 0.0);
     let mut integrator = of(System::on(Box::new(machine), &setup).unwrap(), &plan, bodies).unwrap();
     for _ in 0..2 {
         integrator.advance(&mut |_, _| true).unwrap();
@@ -184,13 +186,28 @@ fn the_host_goes_on_where_a_device_fails_at_its_block_steps() {
         eprintln!("skipped, as there is no OpenCL device");
         return;
     }
-    let (bodies, counts, _) = run(Stepper::Host, usize::MAX);
-    let (.., calls) = run(Stepper::Device, usize::MAX);
+    let (bodies, counts, _) = run(Stepper::Host, usize::MAX, false);
+    let (.., calls) = run(Stepper::Device, usize::MAX, false);
     assert!(calls > 20, "{calls} calls");
     for fails in [0, 1, 2, 3, 4, 5, 17, calls / 2 - 1, calls / 2, calls / 2 + 1, calls - 2, calls - 1, calls] {
-        let (found, found_counts, _) = run(Stepper::Device, fails);
+        let (found, found_counts, _) = run(Stepper::Device, fails, false);
         assert!(found == bodies, "other bodies where call {fails} of {calls} fails");
         assert_eq!(found_counts.block_steps, counts.block_steps, "where call {fails} fails");
         assert_eq!(found_counts.steps, counts.steps, "where call {fails} fails");
+    }
+}
+
+#[test]
+fn bodies_without_mass_are_no_sources_of_a_device_either() {
+    if Backend::OpenCl.devices().is_err() {
+        eprintln!("skipped, as there is no OpenCL device");
+        return;
+    }
+    let (bodies, counts, _) = run(Stepper::Host, usize::MAX, true);
+    assert!(counts.interactions < 81 * (counts.steps + 240), "{counts:?}");
+    for fails in [usize::MAX, 30] {
+        let (found, found_counts, _) = run(Stepper::Device, fails, true);
+        assert!(found == bodies, "other bodies where call {fails} fails");
+        assert_eq!(found_counts.steps, counts.steps);
     }
 }

@@ -81,13 +81,13 @@ impl<G: Gpu> GpuDevice<G> {
     ) -> Result<()> {
         let interaction = self.on.options.interaction.clone();
         let count = bodies.len() / body_numbers(interaction.n_derivatives);
-        let chunks = sources.chunks_below(count);
+        let chunks = sources.chunks_below(rules.sources);
         self.on.update(sources, true)?;
         self.on.store.make_room_for_predicted(&self.on.gpu)?;
         let (plans, most_rows) =
             if steps.kernels.has_chains() { chained_plans(&self.on.options, count, chunks)? } else { (Vec::new(), 0) };
         steps.make_room(&self.on.gpu, count, &interaction, (&plans, most_rows))?;
-        let block = Block { skip_own_index: true, predicts: true, nj: count, units, ..Block::default() };
+        let block = Block { skip_own_index: true, predicts: true, nj: rules.sources, units, ..Block::default() };
         steps.forces = Step {
             chunks: chunks as i32,
             skip_own_index: 1,
@@ -109,11 +109,13 @@ impl<G: Gpu> GpuDevice<G> {
             reach,
             all_ticks: rules.ticks,
             bodies: count as i32,
+            sources: rules.sources as i32,
             is_dense: steps.forces.is_dense,
             averages: i32::from(rules.averages),
             looks: i32::from(rules.encounters.is_some()),
             most_chained: plans.last().map_or(0, |plan| plan.sinks),
             plans: plans.len() as i32,
+            reserved: 0,
         };
         // Notes of other bodies are not mistaken for these.
         let sequence = steps.last;

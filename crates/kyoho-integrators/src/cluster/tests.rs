@@ -194,3 +194,65 @@ fn what_cannot_be_done_is_an_error() {
     let error = Cluster::new(System::new(&setup).unwrap(), Choices::default()).err().unwrap().to_string();
     assert!(error.starts_with("dt_max is '0'"), "{error}");
 }
+
+#[test]
+fn bodies_without_mass_act_on_nothing_and_cost_nothing_as_sources() {
+    let mut random = crate::tests::random();
+    let mut vector = |size: f64| -> Vector { std::array::from_fn(|_| size * (random() - 0.5)) };
+    let all: Vec<(i32, Change)> =
+        (0..45).map(|number| body(number, if number % 3 == 1 { 0.1 } else { 0.0 }, vector(2.0), vector(0.5))).collect();
+    let with_mass: Vec<(i32, Change)> = all.iter().copied().filter(|(_, change)| change.mass != Some(0.0)).collect();
+    for (order, dt_max) in ALL {
+        let choices =
+            Choices { dt_max: if dt_max > 0.0 { 1.0 / 64.0 } else { 0.0 }, softening: 0.1, ..Choices::default() };
+        let run = |bodies: &[(i32, Change)], choices: Choices| {
+            let mut cluster = cluster(order, choices);
+            cluster.add(bodies).unwrap();
+            evolve(&mut cluster, 0.25);
+            // Masses come and go.
+            let changes = [(1, 0.0), (4, 0.05)]
+                .map(|(identifier, mass)| (identifier, Change { mass: Some(mass), ..Change::default() }));
+            cluster.change(&changes).unwrap();
+            evolve(&mut cluster, 0.5);
+            cluster
+        };
+        let (mut found, mut alone) = (run(&all, choices), run(&with_mass, choices));
+        for (place, identifier) in alone.identifiers().iter().enumerate() {
+            let motion = |cluster: &Cluster, place: usize| cluster.bodies()[place].motion();
+            let [one, other] = [motion(&found, found.place(*identifier).unwrap()), motion(&alone, place)];
+            let differs = |k: usize| (one.as_flattened()[k] - other.as_flattened()[k]).abs() > 1e-13;
+            assert!(!(0..9).any(differs), "{order:?}: body {identifier}");
+        }
+        let [energy, expected] = [&mut found, &mut alone].map(|cluster| cluster.energies().unwrap().total());
+        assert!((energy - expected).abs() < 1e-14, "{order:?}: {energy} {expected}");
+        // Bodies that have an approach are sources, all of them.
+        let mut whole = run(&all, Choices { approach_distance: 1e-9, ..choices });
+        for (body, expected) in found.bodies().iter().zip(whole.bodies()) {
+            let error = (0..3).map(|k| (body.position[k] - expected.position[k]).abs()).fold(0.0, f64::max);
+            assert!(error < 1e-9, "{order:?}: {error:e}");
+        }
+        let (pairs, of_all) = (found.counts().interactions, whole.counts().interactions);
+        assert!(3 * pairs <= of_all, "{order:?}: {pairs} of {of_all} pairs");
+        assert!((whole.energies().unwrap().total() / found.energies().unwrap().total() - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn the_nearest_of_bodies_are_named_where_some_have_no_mass() {
+    let mut cluster = cluster(Order::Fourth, Choices::default());
+    cluster.add(&[body(1, 0.0, [5.0, 0.0, 0.0], [0.0; 3]), body(2, 0.0, [9.0, 0.0, 0.0], [0.0; 3])]).unwrap();
+    // Bodies without mass may be in one place, but not where one with mass is.
+    cluster.add(&[body(3, 0.0, [9.0, 0.0, 0.0], [0.0; 3]), body(4, 1.0, [0.0; 3], [0.0; 3])]).unwrap();
+    let approach = evolve(&mut cluster, 0.1).approach.unwrap();
+    assert_eq!(approach.bodies, [0, 3]);
+    assert!(approach.distance > 4.9 && approach.distance < 5.0, "{approach:?}");
+    cluster.add(&[body(5, 0.0, cluster.bodies()[3].position, [0.0; 3])]).unwrap();
+    let error = cluster.evolve(1.0, None, &mut |_, _| true).unwrap_err().to_string();
+    assert!(error.contains("bodies 5 and 4 have the same position"), "{error}");
+    // Without any mass all move on straight lines.
+    cluster.remove(&[4, 5]).unwrap();
+    cluster.change(&[(1, Change { velocity: Some([1.0, 0.0, 0.0]), ..Change::default() })]).unwrap();
+    let before = cluster.bodies()[0].position[0];
+    evolve(&mut cluster, 2.1);
+    assert!((cluster.bodies()[0].position[0] - before - 2.0).abs() < 1e-12);
+}

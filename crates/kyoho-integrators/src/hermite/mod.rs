@@ -7,6 +7,7 @@
 
 mod block;
 mod criterion;
+mod numbering;
 mod on_device;
 mod passages;
 mod schedule;
@@ -24,6 +25,7 @@ use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 
 use block::{Block, FAR, Moving};
 use criterion::Criterion;
+use numbering::Numbering;
 use passages::Passages;
 use schedule::Schedule;
 use scheme::given;
@@ -38,8 +40,9 @@ pub struct Hermite {
     criterion: Criterion,
     /// The bodies at the last meeting.
     bodies: Vec<Body>,
-    /// The bodies between meetings.
+    /// The bodies between meetings, by their numbers.
     moving: Vec<Moving>,
+    numbering: Numbering,
     schedule: Schedule,
     /// The bodies of the block, ascending.
     members: Vec<usize>,
@@ -68,6 +71,7 @@ impl Hermite {
             scheme,
             bodies,
             moving: Vec::new(),
+            numbering: Numbering::default(),
             schedule: Schedule::default(),
             members: Vec::new(),
             due: Vec::new(),
@@ -98,30 +102,44 @@ impl Hermite {
         memory::reserve(&mut self.members, n, "the bodies of a block")
     }
 
+    /// Numbers the bodies anew. Who looks for encounters finds bodies without mass too.
+    fn number(&mut self) -> Result<()> {
+        let new = Numbering::of(&self.bodies, self.encounters.is_some())?;
+        if new != self.numbering {
+            self.passages.clear();
+            self.numbering = new;
+        }
+        Ok(())
+    }
+
     /// Computes this many derivatives of each body's velocity at the bodies' places, and the first
     /// steps that they want.
     fn pass(&mut self, known: usize) -> Result<()> {
         self.send_all()?;
-        let sinks = self.bodies.iter().enumerate().map(|(number, body)| body.sink(number, self.plan.softening));
+        let (bodies, numbering) = (&mut self.bodies, &self.numbering);
+        let sinks = (0..bodies.len()).map(|number| bodies[numbering.place(number)].sink(number, self.plan.softening));
         self.system.set_time(0.0)?;
-        let forces = self.system.force(self.bodies.len(), true, sinks)?;
-        for (number, body) in self.bodies.iter_mut().enumerate() {
+        let forces = self.system.force(numbering.sources(), true, sinks)?;
+        for number in 0..bodies.len() {
+            let body = &mut bodies[numbering.place(number)];
             body.derivatives[..known].copy_from_slice(&given(&forces, number)[..known]);
             let nearest = forces.nearest(number).unwrap_or(Nearest::NONE);
             let distance = nearest.distance2.sqrt().hypot(self.plan.softening);
             if distance == 0.0 {
-                return Err(Error::SamePlace { bodies: [number as i64, nearest.index.into()] });
+                let places = [number, nearest.index as usize].map(|number| numbering.place(number) as i64);
+                return Err(Error::SamePlace { bodies: places });
             }
             body.step = self.criterion.first(self.scheme, body, distance);
         }
         Ok(())
     }
 
-    /// Writes every body as a source at the start of the interval.
+    /// Writes the bodies that are sources at the start of the interval.
     fn send_all(&mut self) -> Result<()> {
-        let bodies = &self.bodies;
-        write(&mut self.system, &self.plan, bodies.len(), |number| (number, &bodies[number], 0.0))?;
-        self.system.keep_sources_below(bodies.len())
+        let (bodies, numbering) = (&self.bodies, &self.numbering);
+        let body_at = |number: usize| (number, &bodies[numbering.place(number)], 0.0);
+        write(&mut self.system, &self.plan, numbering.sources(), body_at)?;
+        self.system.keep_sources_below(numbering.sources())
     }
 
     /// Advances the bodies that are due next, and returns the fraction of the interval that is
@@ -158,9 +176,9 @@ impl Hermite {
     fn advance_members(&mut self, now: f64, go_on: bool) -> Result<()> {
         let (members, moving, plan) = (&self.members, &mut self.moving, &self.plan);
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan, now };
-        let (time, n) = (now * plan.interval, moving.len());
+        let (time, sources) = (now * plan.interval, self.numbering.sources());
         self.system.set_time(time)?;
-        self.system.start_from_fn(n, true, members.len(), |place| block.sink(moving, members, place))?;
+        self.system.start_from_fn(sources, true, members.len(), |place| block.sink(moving, members, place))?;
         let forces = self.system.wait()?;
         let is_watched = members.len() <= WATCHED;
         let nearest = closer(self.approach.filter(|_| !is_watched), time, members, &forces);
@@ -181,7 +199,9 @@ impl Hermite {
         if go_on {
             members.iter().zip(due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
             let body_at = |place: usize| (members[place], &moving[members[place]].body, time);
-            write(&mut self.system, plan, members.len(), body_at)?;
+            // They ascend, and sources come first.
+            let written = members.partition_point(|number| *number < sources);
+            write(&mut self.system, plan, written, body_at)?;
         }
         self.counts.steps += members.len() as u64;
         self.counts.block_steps += 1;
@@ -224,10 +244,12 @@ impl Integrator for Hermite {
     fn advance(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
         (self.approach, self.energy_jump, self.reached) = (None, None, 0.0);
         self.encounters.iter_mut().for_each(Encounters::clear);
+        self.number()?;
         self.send_all()?;
         self.schedule.begin(0.0);
         self.moving.clear();
-        for (number, body) in self.bodies.iter().enumerate() {
+        for number in 0..self.bodies.len() {
+            let body = &self.bodies[self.numbering.place(number)];
             let fraction = self.plan.fraction(body.step);
             self.schedule.put(number, fraction)?;
             // Snapshots do not have the rounding errors, and a resumed run has to give the same
@@ -247,10 +269,12 @@ impl Integrator for Hermite {
         if done < 1.0 {
             self.meet(done)?;
         }
-        self.bodies.iter_mut().zip(&self.moving).for_each(|(body, moving)| *body = moving.body);
+        for (number, moving) in self.moving.iter().enumerate() {
+            self.bodies[self.numbering.place(number)] = moving.body;
+        }
         self.passages.count_from(done * self.plan.interval);
         self.reached = done;
-        Ok(self.approach)
+        Ok(self.approach.map(|approach| Approach { bodies: self.numbering.pair(approach.bodies), ..approach }))
     }
 
     fn reached(&self) -> f64 {
@@ -268,6 +292,7 @@ impl Integrator for Hermite {
     /// Snap and crackle need the accelerations and jerks of all bodies, which a first pass finds.
     fn start(&mut self) -> Result<()> {
         self.make_room()?;
+        self.number()?;
         let mut known = 0;
         while known < self.scheme.given() {
             known = if known == 0 { 2 } else { self.scheme.given() };
@@ -299,7 +324,7 @@ impl Integrator for Hermite {
     }
 
     fn energy_jump(&self) -> Option<EnergyJump> {
-        self.energy_jump
+        self.energy_jump.map(|jump| EnergyJump { bodies: self.numbering.pair(jump.bodies), ..jump })
     }
 
     fn block_steps_of_device(&self) -> u64 {

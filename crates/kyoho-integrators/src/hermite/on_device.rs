@@ -47,7 +47,7 @@ impl Hermite {
     /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
     /// `None`, and changes nothing, where no device makes such steps or one fails.
     pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
-        if !self.system.makes_block_steps(self.moving.len()) {
+        if self.numbering.sources() == 0 || !self.system.makes_block_steps(self.moving.len()) {
             return Ok(None);
         }
         match self.try_steps(from, go_on) {
@@ -113,7 +113,7 @@ impl Hermite {
         let is_kept = matches!(outcome, Ok(Made::Reached(..)));
         let made = if is_kept { followed.counts } else { first };
         let (blocks, sinks) = (made.block_steps - first.block_steps, made.steps - first.steps);
-        self.system.end_block_steps(blocks, sinks, bodies);
+        self.system.end_block_steps(blocks, sinks, self.numbering.sources());
         let outcome = outcome?;
         if is_kept {
             let rows = rows.chunks_exact(body_numbers(given));
@@ -131,6 +131,7 @@ impl Hermite {
             interval,
             now: (from, ticks(from)),
             ticks: TICKS,
+            sources: self.numbering.sources(),
             softening2: softening * softening,
             eta,
             eta_of_fourth: self.criterion.eta_of_fourth(),
@@ -152,7 +153,7 @@ impl Hermite {
             let body = &self.moving[number].body;
             (number, body, block.last_step(body) * self.plan.interval)
         };
-        write(&mut self.system, &self.plan, self.moving.len(), body_at)
+        write(&mut self.system, &self.plan, self.numbering.sources(), body_at)
     }
 }
 

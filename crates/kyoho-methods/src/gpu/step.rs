@@ -325,6 +325,8 @@ shared_structure! {
         all_ticks: f64,
         /// The number of bodies.
         bodies: i32,
+        /// How many of them, the first ones, are sources.
+        sources: i32,
         /// Whether the slot of a chunk is its number.
         is_dense: i32,
         /// Whether the two criteria are averaged.
@@ -335,6 +337,8 @@ shared_structure! {
         most_chained: i32,
         /// The number of plans of sums in chains.
         plans: i32,
+        /// Unused.
+        reserved: i32,
     }
 }
 

@@ -57,6 +57,13 @@ fn cluster(count: usize) -> Vec<Body> {
     plummer(count).iter().map(body).collect()
 }
 
+/// A cluster of which two of three bodies have no mass.
+fn some_without_mass() -> Vec<Body> {
+    let mut bodies = cluster(200);
+    bodies.iter_mut().enumerate().filter(|(place, _)| place % 3 != 1).for_each(|(_, body)| body.mass = 0.0);
+    bodies
+}
+
 /// Two bodies on an ellipse round each other with a period of 2 pi, the nearer the end of the
 /// interval.
 fn pair(eccentricity: f64) -> Vec<Body> {
@@ -78,6 +85,7 @@ fn cases(target: &Target) -> Vec<Case> {
         cluster_of("steps that are limited", Plan { shortest: 1.0 / 512.0, ..usual.clone() }),
         cluster_of("one step for all", Plan { longest: 1.0 / 512.0, shortest: 1.0 / 512.0, ..usual.clone() }),
         cluster_of("another constant of gravity", Plan { gravity: 0.43, interval: 0.07, ..usual.clone() }),
+        of("bodies without mass", some_without_mass(), usual.clone()),
         of("a pair that passes closely", pair(0.99), Plan { softening: 0.0, ..plan(target, 3.5) }),
         of("a pair in short steps", pair(0.9), Plan { softening: 0.0, shortest: 1e-3, ..plan(target, 3.5) }),
         of("one body", cluster(1), usual.clone()),

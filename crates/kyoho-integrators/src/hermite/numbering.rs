@@ -1,0 +1,67 @@
+//! The numbers of bodies between meetings: those that act on others come first, so that bodies
+//! without mass are no sources, and forces cost nothing for them.
+
+use crate::body::Body;
+use kyoho_core::{Result, memory};
+
+/// The order of bodies between meetings.
+#[derive(Debug, Default, PartialEq)]
+pub struct Numbering {
+    /// The place of the body of each number; empty where these are the same.
+    places: Vec<usize>,
+    /// How many bodies are sources, which have the first numbers.
+    sources: usize,
+}
+
+impl Numbering {
+    /// Numbers bodies. Where `all` are sources, or have a mass, their places are their numbers.
+    pub fn of(bodies: &[Body], all: bool) -> Result<Numbering> {
+        let acts = |place: &usize| bodies[*place].mass != 0.0;
+        let sources = (0..bodies.len()).filter(acts).count();
+        if all || sources == bodies.len() {
+            return Ok(Numbering { places: Vec::new(), sources: bodies.len() });
+        }
+        let without = (0..bodies.len()).filter(|place| !acts(place));
+        let mut places = memory::room(bodies.len(), "the order of bodies")?;
+        places.extend((0..bodies.len()).filter(acts).chain(without));
+        Ok(Numbering { places, sources })
+    }
+
+    /// Returns how many bodies are sources.
+    pub fn sources(&self) -> usize {
+        self.sources
+    }
+
+    /// Returns the place of a body.
+    pub fn place(&self, number: usize) -> usize {
+        if self.places.is_empty() { number } else { self.places[number] }
+    }
+
+    /// Returns the places of two bodies, the lower one first.
+    pub fn pair(&self, numbers: [usize; 2]) -> [usize; 2] {
+        let mut places = numbers.map(|number| self.place(number));
+        places.sort_unstable();
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_without_mass_come_last_and_keep_their_order() {
+        let body = |mass: f64| Body::new(mass, [0.0; 3], [0.0; 3]);
+        let bodies = [0.0, 2.0, 0.0, -1.0, 3.0].map(body);
+        let numbering = Numbering::of(&bodies, false).unwrap();
+        assert_eq!(numbering.sources(), 3);
+        assert_eq!([0, 1, 2, 3, 4].map(|number| numbering.place(number)), [1, 3, 4, 0, 2]);
+        assert_eq!(numbering.pair([1, 3]), [0, 3]);
+        for (bodies, all) in [(&bodies[..], true), (&bodies[1..2], false), (&[], false)] {
+            let numbering = Numbering::of(bodies, all).unwrap();
+            assert_eq!(numbering.sources(), bodies.len());
+            (0..bodies.len()).for_each(|number| assert_eq!(numbering.place(number), number));
+        }
+        assert_eq!(Numbering::of(&bodies[..1], false).unwrap().sources(), 0);
+    }
+}
