@@ -233,6 +233,29 @@ fn planets_keep_the_energy() {
     assert!(error < 1e-11, "{error:e}");
 }
 
+#[test]
+fn an_inclined_companion_drives_kozai_cycles() {
+    // A planet around a star, and another star on a circle of radius 15 that is inclined by 75 degrees.
+    let (inclination, radius): (f64, f64) = (75f64.to_radians(), 15.0);
+    let speed = (2.0 / radius).sqrt();
+    let mut system = System {
+        masses: vec![1.0, 1e-9, 1.0],
+        positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [radius, 0.0, 0.0]],
+        velocities: vec![[0.0; 3], [0.0, 1.0, 0.0], [0.0, speed * inclination.cos(), speed * inclination.sin()]],
+        radii: Vec::new(),
+    };
+    let options = Options { tolerance: 1e-11, ..with_time(50.0) };
+    let mut largest = 0.0f64;
+    for _ in 0..600 {
+        let outcome = evolve(&mut system, &options, None).unwrap();
+        assert_eq!(outcome.binaries[0].members, [vec![0], vec![1]]);
+        largest = largest.max(outcome.binaries[0].orbit.eccentricity);
+    }
+    // Y. Kozai, Astronomical Journal 67 (1962) 591: the largest eccentricity of orbits that begin as circles.
+    let expected = (1.0 - 5.0 / 3.0 * inclination.cos().powi(2)).sqrt();
+    assert!((largest - expected).abs() < 0.02, "{largest} {expected}");
+}
+
 /// The angle by which the pericentre of a binary turns in so many orbits.
 fn turned(start: &System, end: &System) -> f64 {
     let towards = |system: &System| {
