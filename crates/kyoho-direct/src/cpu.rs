@@ -225,8 +225,12 @@ impl<E: Element> Shared<'_, E> {
         memory::lengthen(&mut task.lane_sums, units.len(), "sums by lane", LaneSums::new)?;
         task.lane_sums.iter_mut().for_each(LaneSums::forget_nearest);
         for place in task.slices.clone() {
-            task.lane_sums.iter_mut().for_each(|sums| sums.clear(n_outputs));
             let slice = self.assignment.set + self.assignment.sets * place;
+            // Few sources leave most slices empty, which add nothing.
+            if chunks_of_slice(slice, self.chunks).next().is_none() {
+                continue;
+            }
+            task.lane_sums.iter_mut().for_each(|sums| sums.clear(n_outputs));
             for number in chunks_of_slice(slice, self.chunks) {
                 if let Some(tile) = self.tile(number, scratch)? {
                     for (unit, sums) in units.iter().zip(&mut task.lane_sums) {
