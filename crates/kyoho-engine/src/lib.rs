@@ -293,7 +293,14 @@ impl System {
     /// Writes a source that could not be recorded, with the low limbs of its numbers if they have
     /// such.
     fn write(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
-        self.fetch_sources()?;
+        if self.journal.sources().on_device() > 0 {
+            self.fetch_sources()?;
+            // The host's copy has its chunk now. What is staged may not be recorded later: of one address
+            // what is staged would count as the last.
+            if self.journal.record(address, source) {
+                return Ok(());
+            }
+        }
         let is_much = self.journal.staged() >= STAGED.max(self.journal.sources().count() / 8);
         if is_much && self.stage == Stage::Done && self.lists_wanted {
             self.make_lists(None)?;

@@ -807,6 +807,16 @@ fn trees_of_sources_in_any_order() -> Vec<Call> {
     calls
 }
 
+/// Sources that lie on a device and are written twice while a block is under way.
+fn written_twice() -> Vec<Call> {
+    let of = |nj, changes| {
+        let begun = Begun::Block { nj, skip_own_index: false, ni: nj, seed: 0 };
+        Call::Forces { begun, changes, end: End::Wait }
+    };
+    let write = |seed| Change::All { count: 1, seed };
+    vec![Call::Change(Change::OnDevice { count: 3, seed: 0 }), of(0, vec![write(0), write(1)]), of(3, Vec::new())]
+}
+
 /// Returns the target of the least arithmetic on a backend.
 fn of_single_order_2(backend: Backend) -> Target {
     let wanted = Selection { backend: Some(backend), order: Some(Order::Second), ..Selection::default() };
@@ -844,6 +854,11 @@ fn on_devices_whose_work_is_late() {
         common::succeed(command.args(["on_devices_whose_work_is_late", "--exact", "--nocapture", "--test-threads=1"]));
         return;
     }
+    let late = LateMachine::new(DEVICES).expect("PoCL has a device");
+    let single = of_single_order_2(Backend::OpenCl);
+    let single = Target { setup: Setup { backend: Backend::Cuda, ..single.setup } };
+    let found = play_on(&|| Box::new(late.clone()), Some(&late), &single, &written_twice());
+    assert!(found.is_empty(), "{found:#?}");
     let calls = prop::collection::vec(call(), 1..20);
     let mut runner = proptest::test_runner::TestRunner::new(sequences(12));
     let outcome = runner.run(&(target(Backend::OpenCl, false), calls), |(target, calls)| {
