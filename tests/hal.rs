@@ -7,7 +7,8 @@ use std::process::Command;
 use bytemuck::bytes_of;
 use kyoho::Result;
 use kyoho_hal::cuda::Cuda;
-use kyoho_hal::gpu::{Address, Argument, Code, DeviceMemory, Gpu, HostMemory, Images, Launch, Place};
+use kyoho_hal::fetched::Fetched;
+use kyoho_hal::gpu::{Address, Argument, Code, DeviceMemory, Gpu, Images, Launch, Place};
 use kyoho_hal::opencl::OpenCl;
 
 use common::pocl::on_pocl;
@@ -31,8 +32,6 @@ fn prefix_sums<G: Gpu>(gpu: &G, numbers: &[u32]) -> Result<Vec<u32>> {
     let mut kernels = gpu.load(&code, &["scan_blocks", "add_totals"])?.into_iter();
     let (mut scan, mut add) = (kernels.next().unwrap(), kernels.next().unwrap());
     let (queue, bytes, blocks) = (gpu.queue()?, 4 * numbers.len(), numbers.len().div_ceil(SCANNED));
-    let mut host = gpu.allocate_host(bytes, "numbers")?;
-    host.as_mut_slice::<u32>().copy_from_slice(numbers);
     let memory = |bytes| gpu.allocate(bytes, "numbers");
     let (given, sums, totals, last) = (memory(bytes)?, memory(bytes)?, memory(4 * blocks)?, memory(4)?);
     let [given_at, sums_at, totals_at, last_at] =
@@ -43,15 +42,14 @@ fn prefix_sums<G: Gpu>(gpu: &G, numbers: &[u32]) -> Result<Vec<u32>> {
         // SAFETY: the memory is as long as the counts say, and outlasts the queue's work.
         unsafe { gpu.launch(&queue, Launch { kernel, blocks, threads: SCANNED, overlaps: false, arguments }) }
     };
+    let from = Place::Host(numbers.as_ptr().cast_mut().cast());
     // SAFETY: both memories are that long, and are held until the queue has done the copy.
-    unsafe { gpu.copy(&queue, Place::Host(host.as_mut_ptr()), Place::Device(&given, 0), bytes)? };
+    unsafe { gpu.copy(&queue, from, Place::Device(&given, 0), bytes)? };
     launch(&mut scan, blocks, &[given_at, sums_at, totals_at, of_numbers])?;
     launch(&mut scan, 1, &[totals_at, totals_at, last_at, of_totals])?;
     launch(&mut add, blocks, &[sums_at, totals_at, of_numbers])?;
-    // SAFETY: as for the first copy.
-    unsafe { gpu.copy(&queue, Place::Device(&sums, 0), Place::Host(host.as_mut_ptr()), bytes)? };
-    gpu.synchronize(&queue)?;
-    Ok(host.as_slice()[..numbers.len()].to_vec())
+    let mut found = Fetched::new(gpu, bytes, "numbers")?;
+    Ok(bytemuck::cast_slice(found.fetch((gpu, &queue), &[(&sums, 0..bytes)])?).to_vec())
 }
 
 fn check<G: Gpu>(gpu: &G) {

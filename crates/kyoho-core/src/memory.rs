@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -170,6 +170,17 @@ impl Pages {
         self.pages.len() * PAGE
     }
 
+    /// Returns where it is, without a look at what it has: devices may be writing there.
+    #[inline]
+    pub fn as_ptr(&self) -> *const [u8] {
+        std::ptr::slice_from_raw_parts((&raw const *self.pages).cast(), self.bytes())
+    }
+
+    /// Returns where it is, to write to.
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        (&raw mut *self.pages).cast()
+    }
+
     /// Returns all of it as items of a kind.
     #[inline]
     pub fn as_slice<T: Pod>(&self) -> &[T] {
@@ -240,6 +251,14 @@ pub struct Paged<T> {
 }
 
 impl<T: Pod> Paged<T> {
+    /// Returns the place of these numbers, for a device to write to, and their bytes. The device may
+    /// be writing others.
+    pub fn place(&mut self, numbers: Range<usize>) -> (*mut u8, usize) {
+        assert!(numbers.start <= numbers.end && numbers.end <= self.count);
+        let first = self.pages.as_mut_ptr().wrapping_add(numbers.start * size_of::<T>());
+        (first, numbers.len() * size_of::<T>())
+    }
+
     /// Returns its memory.
     pub fn pages(&self) -> &Pages {
         &self.pages

@@ -289,8 +289,8 @@ impl Gpu for Fake {
         self.memory("allocate_host", bytes, what, self.maps_host)
     }
 
-    unsafe fn register(&self, memory: &[u8]) -> Result<Thing> {
-        let address = memory.as_ptr().addr() as u64;
+    unsafe fn register(&self, memory: *const [u8]) -> Result<Thing> {
+        let address = memory.cast::<u8>().addr() as u64;
         {
             let mut script = self.script.get();
             script.begin("register", Some((memory.len(), "page-locked memory")))?;

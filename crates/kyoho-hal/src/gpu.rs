@@ -4,6 +4,8 @@
 //! A method is written once against [`Gpu`]. The arguments of a launch are data ([`Argument`]), so
 //! that a method of another kind needs no further function here.
 
+use std::ops::Range;
+
 use bytemuck::Pod;
 
 use kyoho_core::{Error, Result};
@@ -38,17 +40,26 @@ pub unsafe trait HostMemory: Mapped {
     /// Returns its address, to write to.
     fn as_mut_ptr(&mut self) -> *mut u8;
 
-    /// Returns its values. No work that writes to it may be under way while the slice is used.
-    fn as_slice<T: Pod>(&self) -> &[T] {
-        // SAFETY: the trait's promise; any bytes are a `T`.
-        unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), count::<T>(self.bytes())) }
+    /// Returns these values of it.
+    ///
+    /// # Safety
+    /// No work that writes to them is under way while the slice is used. Work may write to others.
+    unsafe fn part<T: Pod>(&self, values: Range<usize>) -> &[T] {
+        assert!(values.start <= values.end && values.end <= count::<T>(self.bytes()));
+        let first = self.as_ptr().cast::<T>().wrapping_add(values.start);
+        // SAFETY: the trait's and the caller's promise; any bytes are a `T`.
+        unsafe { std::slice::from_raw_parts(first, values.len()) }
     }
 
-    /// Returns its values for writing. No work that uses it may be under way while the slice is
-    /// used.
-    fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
-        // SAFETY: as in `as_slice`, and it is borrowed for this slice alone.
-        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr().cast(), count::<T>(self.bytes())) }
+    /// Returns these values of it for writing.
+    ///
+    /// # Safety
+    /// No work that uses them is under way while the slice is used. Work may use others.
+    unsafe fn part_mut<T: Pod>(&mut self, values: Range<usize>) -> &mut [T] {
+        assert!(values.start <= values.end && values.end <= count::<T>(self.bytes()));
+        let first = self.as_mut_ptr().cast::<T>().wrapping_add(values.start);
+        // SAFETY: as in `part`, and it is borrowed for this slice alone.
+        unsafe { std::slice::from_raw_parts_mut(first, values.len()) }
     }
 }
 
@@ -202,7 +213,8 @@ pub trait Gpu: Send + Sync + Sized {
     ///
     /// # Safety
     /// The memory keeps its place until the registration is dropped, which waits for the device.
-    unsafe fn register(&self, memory: &[u8]) -> Result<Self::Registration>;
+    /// Devices may be using it.
+    unsafe fn register(&self, memory: *const [u8]) -> Result<Self::Registration>;
 
     /// Makes an empty queue.
     fn queue(&self) -> Result<Self::Queue>;

@@ -11,6 +11,7 @@ pub mod cuda;
 pub mod environment;
 #[cfg(any(test, feature = "testing"))]
 pub mod fake;
+pub mod fetched;
 pub mod forks;
 pub mod gpu;
 pub mod grow_buffer;

@@ -1,10 +1,10 @@
 //! Neighbour lists, made for thousands of sinks at a time.
 
+use bytemuck::{bytes_of, cast_slice};
+
 use kyoho_core::{Block, CHUNK, Interaction, Result, SinkSlice, Sources, memory, sinks};
+use kyoho_hal::fetched::Fetched;
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Gpu, HostMemory, Launch, Place};
-
-use bytemuck::bytes_of;
-
 use kyoho_methods::gpu::sources::{GpuSources, StoreAddresses};
 use kyoho_methods::gpu::step::Step;
 
@@ -96,8 +96,8 @@ pub struct NeighbourLists<G: Gpu> {
     copy: G::Memory,
     lengths: G::Memory,
     lists: G::Memory,
-    found_lengths: G::HostMemory,
-    found: G::HostMemory,
+    /// Lengths and lists on the host.
+    found: Fetched<G>,
     /// The number of indices that each list has room for.
     room: usize,
 }
@@ -112,15 +112,14 @@ impl<G: Gpu> NeighbourLists<G> {
             copy: gpu.allocate(0, "sinks with neighbours")?,
             lengths: gpu.allocate(0, "lengths of lists")?,
             lists: gpu.allocate(0, "neighbour lists")?,
-            found_lengths: gpu.allocate_host(0, "lengths of lists")?,
-            found: gpu.allocate_host(0, "neighbour lists")?,
+            found: Fetched::new(gpu, 0, "neighbour lists")?,
             room: 64,
         })
     }
 
     /// Returns the bytes of host memory.
     pub fn bytes(&self) -> usize {
-        self.sinks.bytes() + self.found_lengths.bytes() + self.found.bytes()
+        self.sinks.bytes() + self.found.bytes()
     }
 
     /// Appends the indices of the neighbours of some sinks of the last block, of all slices. Those
@@ -168,14 +167,16 @@ impl<G: Gpu> NeighbourLists<G> {
             // SAFETY: all memory has room for these sinks and for lists as long as is said, and the
             // work is waited for.
             unsafe { self.begin((gpu, queue), &step, store, some)? };
-            gpu.synchronize(queue)?;
-            let lengths = &self.found_lengths.as_slice::<u32>()[..some.len()];
+            let (bytes_of_lengths, bytes_of_lists) = (some.len() * 4, some.len() * self.room * 4);
+            let from = [(&self.lengths, 0..bytes_of_lengths), (&self.lists, 0..bytes_of_lists)];
+            let (lengths, lists) = self.found.fetch((gpu, queue), &from)?.split_at(bytes_of_lengths);
+            let lengths: &[u32] = cast_slice(lengths);
             let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
             if longest > self.room {
                 self.room = longest.next_power_of_two();
                 continue;
             }
-            let lists = self.found.as_slice::<i32>().chunks_exact(self.room);
+            let lists = cast_slice::<u8, i32>(lists).chunks_exact(self.room);
             for ((length, list), found) in lengths.iter().zip(lists).zip(&mut found[first..]) {
                 let list = &list[..*length as usize];
                 memory::reserve(found, list.len(), "a neighbour list")?;
@@ -198,7 +199,8 @@ impl<G: Gpu> NeighbourLists<G> {
         sinks: SinkSlice,
     ) -> Result<()> {
         let numbers = sinks.numbers();
-        self.sinks.as_mut_slice()[..numbers.len()].copy_from_slice(numbers);
+        // SAFETY: the last work that used them was waited for.
+        unsafe { self.sinks.part_mut(0..numbers.len()) }.copy_from_slice(numbers);
         let lists = ListAddresses {
             sinks: self.copy.address(),
             lengths: self.lengths.address(),
@@ -207,15 +209,11 @@ impl<G: Gpu> NeighbourLists<G> {
         };
         let count = sinks.len();
         let from = Place::Host(self.sinks.as_mut_ptr());
-        let [lengths, found] =
-            [&mut self.found_lengths, &mut self.found].map(|memory| Place::Host(memory.as_mut_ptr()));
         // SAFETY: the caller's promise.
         unsafe {
             gpu.copy(queue, from, Place::Device(&self.copy, 0), size_of_val(numbers))?;
             gpu.zero(queue, &self.lengths, count * 4)?;
-            self.kernels.neighbours((gpu, queue), step, &store, lists)?;
-            gpu.copy(queue, Place::Device(&self.lengths, 0), lengths, count * 4)?;
-            gpu.copy(queue, Place::Device(&self.lists, 0), found, count * self.room * 4)
+            self.kernels.neighbours((gpu, queue), step, &store, lists)
         }
     }
 
@@ -227,14 +225,15 @@ impl<G: Gpu> NeighbourLists<G> {
             (self.copy, self.sinks) =
                 (gpu.allocate(bytes, "sinks with neighbours")?, gpu.allocate_host(bytes, "sinks with neighbours")?);
         }
-        if self.found_lengths.bytes() < sinks * 4 {
-            let what = "lengths of lists";
-            (self.lengths, self.found_lengths) = (gpu.allocate(sinks * 4, what)?, gpu.allocate_host(sinks * 4, what)?);
+        if self.lengths.bytes() < sinks * 4 {
+            self.lengths = gpu.allocate(sinks * 4, "lengths of lists")?;
         }
         let bytes = sinks * self.room * 4;
-        if self.found.bytes() < bytes {
-            let what = "neighbour lists";
-            (self.lists, self.found) = (gpu.allocate(bytes, what)?, gpu.allocate_host(bytes, what)?);
+        if self.lists.bytes() < bytes {
+            self.lists = gpu.allocate(bytes, "neighbour lists")?;
+        }
+        if self.found.bytes() < sinks * 4 + bytes {
+            self.found = Fetched::new(gpu, sinks * 4 + bytes, "neighbour lists")?;
         }
         Ok(())
     }

@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
+use bytemuck::cast_slice;
+
 use kyoho_core::sinks::{self, SinkScan};
 use kyoho_core::units::{Census, SIZES};
 use kyoho_core::{DeviceArray, DeviceBodies, DeviceForces, Error, Interaction, MAX_DERIVATIVES, Result, memory};
-use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
+use kyoho_hal::fetched::Fetched;
+use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, Place};
 use kyoho_lists::gpu::groups::{Groups, SUMS_OF_GROUPS};
 use kyoho_lists::gpu::plan::LIST_COUNTS;
 use kyoho_lists::gpu::units::UnitsOfGroups;
@@ -43,7 +46,7 @@ pub struct ArrayWork<G: Gpu> {
     largest: G::Memory,
     counts: G::Memory,
     /// What was found, on the host.
-    found: G::HostMemory,
+    found: Fetched<G>,
     /// Copies of arrays of the host.
     staging: G::Memory,
 }
@@ -58,7 +61,7 @@ impl<G: Gpu> ArrayWork<G> {
             checks: Vec::new(),
             largest: memory(LARGEST)?,
             counts: memory(COUNTS)?,
-            found: gpu.allocate_host(ALL_FOUND.max(FLAGS_FOUND + LARGEST.max(COUNTS)), "arrays of callers")?,
+            found: Fetched::new(gpu, ALL_FOUND.max(FLAGS_FOUND + LARGEST.max(COUNTS)), "arrays of callers")?,
             staging: memory(0)?,
         })
     }
@@ -183,10 +186,7 @@ impl<G: Gpu> ArrayWork<G> {
 
     /// Waits for the checks, and returns what each has found: the number of the first wrong body or
     /// group, or of the first [`ADDRESS_RUN`] addresses with a wrong one.
-    ///
-    /// # Safety
-    /// See [`ArrayWork::begin_check`].
-    pub unsafe fn finish_checks(
+    pub fn finish_checks(
         &mut self,
         on: (&G, &G::Queue),
         groups: &mut Groups<G>,
@@ -195,13 +195,13 @@ impl<G: Gpu> ArrayWork<G> {
         let makes_groups = checks.iter().any(|check| matches!(check, Check::Groups(..)));
         let sums = groups.blocks * SUMS_OF_GROUPS;
         let bytes = if makes_groups { GROUP_SUMS * 4 + sums * 8 } else { FLAGS_FOUND };
-        // SAFETY: the caller's promise.
-        unsafe { self.fetch_found(on, bytes)? };
+        let found = self.found.fetch(on, &[(&self.flags, 0..bytes)])?;
         if makes_groups {
-            let counts = &self.found.as_slice::<i32>()[GROUP_COUNTS..][..2 * LIST_COUNTS];
-            groups.count(counts, &self.found.as_slice::<i64>()[GROUP_SUMS / 2..][..sums]);
+            let (flags, sums) = found.split_at(GROUP_SUMS * 4);
+            let counts = &cast_slice::<u8, i32>(flags)[GROUP_COUNTS..][..2 * LIST_COUNTS];
+            groups.count(counts, cast_slice(sums));
         }
-        let found: [Option<usize>; MOST_CHECKS] = std::array::from_fn(|number| self.found_by(number));
+        let found: [Option<usize>; MOST_CHECKS] = std::array::from_fn(|number| found_by(found, number));
         memory::collected(checks.into_iter().zip(found), "checks of arrays")
     }
 
@@ -223,23 +223,22 @@ impl<G: Gpu> ArrayWork<G> {
         let memory = [to.address(), self.flags.address(), self.largest.address()];
         let how = (interaction.n_derivatives, width, &bounds(interaction));
         // SAFETY: the caller's promise; what is found is waited for.
-        let (blocks, bad) = unsafe {
+        let blocks = unsafe {
             on.0.zero(on.1, &self.flags, FLAGS * 4)?;
-            let blocks = self.kernels.pack_sinks(on, (given, count, softening2), how, memory)?;
-            let to = Place::Host(self.found.as_mut_ptr().wrapping_add(FLAGS * 4));
-            on.0.copy(on.1, Place::Device(&self.largest, 0), to, blocks * MAX_DERIVATIVES * 8)?;
-            (blocks, self.found_number((on.0, on.1))?)
+            self.kernels.pack_sinks(on, (given, count, softening2), how, memory)?
         };
+        let from = [(&self.flags, 0..FLAGS * 4), (&self.largest, 0..blocks * MAX_DERIVATIVES * 8)];
+        let (flags, largest) = self.found.fetch((on.0, on.1), &from)?.split_at(FLAGS * 4);
+        let bad = found_by(flags, 0);
         let mut scan = SinkScan {
             good: bad.is_none(),
-            radius: self.found.as_slice::<i32>()[1] > 0,
+            radius: cast_slice::<u8, i32>(flags)[1] > 0,
             // The device does not look for them: they may be any.
             softening2: [f64::NEG_INFINITY, f64::INFINITY],
             ..SinkScan::NOTHING
         };
         if interaction.bounds.scales_lengths {
-            let largest = &self.found.as_slice::<f64>()[FLAGS / 2..][..blocks * MAX_DERIVATIVES];
-            for of_block in largest.as_chunks::<MAX_DERIVATIVES>().0 {
+            for of_block in cast_slice::<u8, f64>(largest).as_chunks::<MAX_DERIVATIVES>().0 {
                 scan.largest = std::array::from_fn(|k| scan.largest[k].max(of_block[k]));
             }
         }
@@ -263,8 +262,8 @@ impl<G: Gpu> ArrayWork<G> {
         unsafe {
             on.0.zero(on.1, &self.flags, FLAGS * 4)?;
             self.kernels.compare_sinks(on, (sinks, count), sources, self.flags.address())?;
-            Ok(self.found_number((on.0, on.1))?.is_none())
         }
+        Ok(self.found_number((on.0, on.1))?.is_none())
     }
 
     /// Puts sources where the device keeps them, and counts their sizes. Where they are checked and
@@ -282,8 +281,8 @@ impl<G: Gpu> ArrayWork<G> {
         let (given, n_coefficients) = ((sources, count), interaction.n_coefficients);
         let flags = self.flags.address();
         // SAFETY: the caller's promise; what is found and the counts are waited for.
-        let bad = unsafe {
-            on.0.zero(on.1, &self.flags, FLAGS * 4)?;
+        unsafe {
+            on.0.zero(on.1, &self.flags, FLAGS_FOUND)?;
             on.0.zero(on.1, &self.counts, COUNTS)?;
             if count > 0 {
                 if checks {
@@ -292,14 +291,13 @@ impl<G: Gpu> ArrayWork<G> {
                 self.kernels.pack_sources(on, given, n_coefficients, flags, store)?;
                 self.kernels.count_sizes(on, given, n_coefficients, self.counts.address())?;
             }
-            let to = Place::Host(self.found.as_mut_ptr().wrapping_add(FLAGS_FOUND));
-            on.0.copy(on.1, Place::Device(&self.counts, 0), to, COUNTS)?;
-            self.found_number((on.0, on.1))?
-        };
-        if let Some(number) = bad {
+        }
+        let from = [(&self.flags, 0..FLAGS_FOUND), (&self.counts, 0..COUNTS)];
+        let (flags, counts) = self.found.fetch((on.0, on.1), &from)?.split_at(FLAGS_FOUND);
+        if let Some(number) = found_by(flags, 0) {
             return Ok(Taken::None(number));
         }
-        let counts = self.found.as_slice::<[u32; 4]>()[FLAGS_FOUND / 16..][..SIZES].iter().copied();
+        let counts = cast_slice::<u8, [u32; 4]>(counts).iter().copied();
         Ok(Taken::All(Census::of_counts(memory::collected(counts, "the sizes of sources")?)))
     }
 
@@ -322,37 +320,21 @@ impl<G: Gpu> ArrayWork<G> {
             for piece in pieces.iter().copied().filter(|piece| piece.sinks > 0) {
                 self.kernels.write_forces(on, piece, n_outputs, forces, found)?;
             }
-            Ok(self.found_number((on.0, on.1))?.is_none())
         }
+        Ok(self.found_number((on.0, on.1))?.is_none())
     }
 
     /// Waits for what a kernel has found: the number of the first wrong item.
-    ///
-    /// # Safety
-    /// See [`ArrayWork::begin_check`].
-    unsafe fn found_number(&mut self, on: (&G, &G::Queue)) -> Result<Option<usize>> {
-        // SAFETY: the caller's promise.
-        unsafe { self.fetch_found(on, FLAGS * 4)? };
-        Ok(self.found_by(0))
+    fn found_number(&mut self, on: (&G, &G::Queue)) -> Result<Option<usize>> {
+        Ok(found_by(self.found.fetch(on, &[(&self.flags, 0..FLAGS * 4)])?, 0))
     }
+}
 
-    /// Waits for what kernels have found, in this many bytes.
-    ///
-    /// # Safety
-    /// See [`ArrayWork::begin_check`].
-    unsafe fn fetch_found(&mut self, (gpu, queue): (&G, &G::Queue), bytes: usize) -> Result<()> {
-        let to = Place::Host(self.found.as_mut_ptr());
-        // SAFETY: both memories are that long; the copy is waited for.
-        unsafe { gpu.copy(queue, Place::Device(&self.flags, 0), to, bytes)? };
-        gpu.synchronize(queue)
-    }
-
-    /// Returns the number of the first wrong item of a check, among what was fetched.
-    fn found_by(&self, check: usize) -> Option<usize> {
-        match self.found.as_slice::<i32>()[FLAGS * check] {
-            0 => None,
-            found => Some((i32::MAX - found) as usize),
-        }
+/// Returns the number of the first wrong item of a check, among what was fetched.
+fn found_by(fetched: &[u8], check: usize) -> Option<usize> {
+    match cast_slice::<u8, i32>(fetched)[FLAGS * check] {
+        0 => None,
+        found => Some((i32::MAX - found) as usize),
     }
 }
 

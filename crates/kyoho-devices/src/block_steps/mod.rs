@@ -393,7 +393,9 @@ impl<G: Gpu> BlockSteps for GpuDevice<G> {
         let given = self.on.options.interaction.n_derivatives;
         self.on_steps(|device, steps| steps.wait_for(device, steps.due, NOTE_DONE))?;
         let steps = self.steps.as_ref().ok_or_else(|| Error::Internal { what: "no block steps were begun".into() })?;
-        let note: &[f64] = &steps.notes.as_slice()[NOTE_NUMBERS * (steps.due as usize % NOTES)..][..NOTE_NUMBERS];
+        let first = NOTE_NUMBERS * (steps.due as usize % NOTES);
+        // SAFETY: the kernel that writes this note has ended it; kernels may be writing others.
+        let note: &[f64] = unsafe { steps.notes.part(first..first + NOTE_NUMBERS) };
         let [one, other] = bytemuck::cast::<f64, [u32; 2]>(note[NOTE_PAIR]).map(|body| body as usize);
         let distance = note[NOTE_DISTANCE];
         Ok(BlockOutcome {

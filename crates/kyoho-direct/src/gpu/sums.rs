@@ -379,7 +379,8 @@ impl<G: Gpu> DirectSums<G> {
         if !self.is_by_letter {
             self.make_way();
             if in_place.is_none() {
-                on.inbox.put(&at, numbers);
+                // SAFETY: the place was given to this piece, whose copy is begun below.
+                unsafe { on.inbox.put(&at, numbers) };
             }
         }
         let [results, flag] = self.outbox.addresses(number);
@@ -475,7 +476,8 @@ impl<G: Gpu> DirectSums<G> {
         let Interaction { n_outputs, nearest, .. } = *on.options.interaction;
         let (first, count) = (self.assignment.sinks.start, sinks.len());
         let to = first + sinks.start..first + sinks.end;
-        let (sums, rest) = self.outbox.results(results).split_at(stride * n_outputs * 8);
+        // SAFETY: they were waited for.
+        let (sums, rest) = unsafe { self.outbox.results(results) }.split_at(stride * n_outputs * 8);
         let into = partial_sums.set(self.assignment.set);
         into.values[to.start * n_outputs..to.end * n_outputs]
             .copy_from_slice(&bytemuck::cast_slice(sums)[..count * n_outputs]);

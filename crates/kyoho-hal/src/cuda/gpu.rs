@@ -158,9 +158,9 @@ impl Gpu for Cuda {
         Pinned::new(&self.context, bytes, what)
     }
 
-    unsafe fn register(&self, memory: &[u8]) -> Result<Registered> {
+    unsafe fn register(&self, memory: *const [u8]) -> Result<Registered> {
         // SAFETY: the caller's promise.
-        unsafe { Registered::new(&self.context, memory.as_ptr(), memory.len()) }
+        unsafe { Registered::new(&self.context, memory.cast(), memory.len()) }
     }
 
     fn queue(&self) -> Result<Stream> {

@@ -291,10 +291,10 @@ impl<G: Gpu> Gpu for Late<G> {
         Ok(LateHostMemory { inner, schedule: self.schedule.clone(), device: self.device })
     }
 
-    unsafe fn register(&self, memory: &[u8]) -> Result<LateRegistration<G>> {
+    unsafe fn register(&self, memory: *const [u8]) -> Result<LateRegistration<G>> {
         // SAFETY: the caller's promise.
         let _inner = unsafe { self.gpu.register(memory)? };
-        let first = memory.as_ptr().addr() as u64;
+        let first = memory.cast::<u8>().addr() as u64;
         let range = first..first + memory.len() as u64;
         let (schedule, is_first) = (self.schedule.clone(), self.schedule.lock(&range));
         Ok(LateRegistration { _inner, schedule, device: self.device, range, is_first })

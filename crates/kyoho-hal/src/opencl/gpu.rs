@@ -142,7 +142,7 @@ impl Gpu for OpenCl {
         Staging::new(&self.context, bytes, what)
     }
 
-    unsafe fn register(&self, _: &[u8]) -> Result<Unmapped> {
+    unsafe fn register(&self, _: *const [u8]) -> Result<Unmapped> {
         Ok(Unmapped)
     }
 

@@ -5,7 +5,8 @@ use std::ops::Range;
 use kyoho_core::{
     Assignment, Block, DeviceForces, Error, InteractionLists, ListedSources, PartialSums, Result, Updates,
 };
-use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
+use kyoho_hal::fetched::Fetched;
+use kyoho_hal::gpu::{Address, DeviceMemory, Gpu};
 
 use kyoho_methods::gpu::columns::{PieceResults, columns_of_forces};
 use kyoho_methods::gpu::method::GpuMethod;
@@ -26,7 +27,7 @@ pub struct Lists<G: Gpu> {
     /// The first sink with a force that is not finite, among those that go to arrays of the caller.
     found: G::Memory,
     /// Its copy on the host.
-    found_on_host: G::HostMemory,
+    found_on_host: Fetched<G>,
     /// The assignment of the block under way.
     assignment: Assignment,
 }
@@ -38,7 +39,7 @@ impl<G: Gpu> Lists<G> {
             sums: ListSums::new(gpu, threads)?,
             groups: Groups::new(gpu)?,
             found: gpu.allocate(FOUND, "interaction lists")?,
-            found_on_host: gpu.allocate_host(FOUND, "interaction lists")?,
+            found_on_host: Fetched::new(gpu, FOUND, "interaction lists")?,
             assignment: Assignment::whole(0),
         })
     }
@@ -142,11 +143,8 @@ impl<G: Gpu> GpuMethod<G> for Lists<G> {
             return Ok(None);
         }
         self.sums.forget();
-        let to = Place::Host(self.found_on_host.as_mut_ptr());
-        // SAFETY: both memories are that long; the copy is waited for.
-        unsafe { on.gpu.copy(&on.queues[0], Place::Device(&self.found, 0), to, FOUND)? };
-        on.gpu.synchronize(&on.queues[0])?;
-        Ok(Some(self.found_on_host.as_slice::<i32>()[0] == 0))
+        let found = self.found_on_host.fetch((&on.gpu, &on.queues[0]), &[(&self.found, 0..FOUND)])?;
+        Ok(Some(found[..4] == [0; 4]))
     }
 
     fn is_busy(&self) -> bool {

@@ -285,13 +285,13 @@ impl<G: Gpu> ListSums<G> {
                     Some(made) => Ok(made.counted[usize::from(divides)]),
                     None => Counts::of_all(members, tuning.sinks, divides, &self.threads),
                 })?;
-                piece.firsts.as_mut_slice().copy_from_slice(&plan.firsts());
+                piece.firsts.part_mut(0..LIST_COUNTS).copy_from_slice(&plan.firsts());
                 grow(gpu, &mut piece.items, plan.items * size_of::<ListItem>())?;
                 grow(gpu, &mut piece.parts, plan.parts * size_of::<ListPart>())?;
                 grow(gpu, &mut piece.partial_sums, plan.rows * (interaction.n_outputs + 2) * 8)?;
                 memory.items = piece.items.address();
                 (memory.parts, memory.partial_sums) = (piece.parts.address(), piece.partial_sums.address());
-                bring_all(on, piece.firsts.as_slice::<i32>(), &piece.next)?;
+                bring_all(on, piece.firsts.part::<i32>(0..LIST_COUNTS), &piece.next)?;
                 kernels.divide(on, (&plan, groups.len()), &memory)?;
                 let receiver = made.and_then(|made| made.receiver).filter(|_| plan.parts == 0);
                 self.to_caller = receiver.is_some();
@@ -356,18 +356,16 @@ impl<G: Gpu> ListSums<G> {
                 gpu.wait_for(queue, ended)?;
             }
             let sinks = self.assigned.start + piece.sinks.start..self.assigned.start + piece.sinks.end;
-            let values: &mut [u8] =
-                bytemuck::cast_slice_mut(&mut into.values[sinks.start * n_outputs..sinks.end * n_outputs]);
             let from = piece.results.start;
+            let (values, bytes) = into.values.place(sinks.start * n_outputs..sinks.end * n_outputs);
             // SAFETY: the results are that long, and nobody reads or frees the sums before the
             // queue has done this.
             unsafe {
-                gpu.copy(queue, Place::Device(&self.results, from), Place::Host(values.as_mut_ptr()), values.len())?;
+                gpu.copy(queue, Place::Device(&self.results, from), Place::Host(values), bytes)?;
                 if nearest {
-                    let nearest: &mut [u8] = bytemuck::cast_slice_mut(&mut into.nearest[sinks]);
+                    let (nearest, bytes) = into.nearest.place(sinks);
                     let from = from + piece.stride() * n_outputs * 8;
-                    let to = Place::Host(nearest.as_mut_ptr());
-                    gpu.copy(queue, Place::Device(&self.results, from), to, nearest.len())?;
+                    gpu.copy(queue, Place::Device(&self.results, from), Place::Host(nearest), bytes)?;
                 }
             }
             piece.ended = Some(gpu.record(queue)?);

@@ -57,16 +57,24 @@ impl<G: Gpu> Inbox<G> {
     }
 
     /// Copies the sinks of a piece to their place on the host.
-    pub fn put(&mut self, at: &Range<usize>, sinks: &[u8]) {
-        self.host.as_mut_slice::<u8>()[at.clone()].copy_from_slice(sinks);
+    ///
+    /// # Safety
+    /// The device does not read that place yet. It may read those of other pieces.
+    pub unsafe fn put(&mut self, at: &Range<usize>, sinks: &[u8]) {
+        // SAFETY: the caller's promise.
+        unsafe { self.host.part_mut(at.clone()) }.copy_from_slice(sinks);
     }
 
-    /// Copies records behind the places of all sinks, and returns where they are.
-    pub fn put_records(&mut self, records: Records) -> Range<usize> {
+    /// Copies records behind the places of all sinks and of other records, and returns where they are.
+    ///
+    /// # Safety
+    /// The last block that had records here was waited for.
+    pub unsafe fn put_records(&mut self, records: Records) -> Range<usize> {
         let bytes: &[u8] = bytemuck::cast_slice(records.lines());
         let start = self.end;
         self.end += bytes.len();
-        self.host.as_mut_slice::<u8>()[start..self.end].copy_from_slice(bytes);
+        // SAFETY: the caller's promise; records of this block have other places.
+        unsafe { self.host.part_mut(start..self.end) }.copy_from_slice(bytes);
         start..self.end
     }
 

@@ -149,9 +149,13 @@ impl<G: Gpu> Outbox<G> {
         wait_for_flag(gpu, queue, flag, sequence, in_vain)
     }
 
-    /// Returns the results of a piece that was waited for.
-    pub fn results(&self, results: Range<usize>) -> &[u8] {
-        &self.results.as_slice::<u8>()[results]
+    /// Returns the results of a piece.
+    ///
+    /// # Safety
+    /// They were waited for. Those of other pieces may still come.
+    pub unsafe fn results(&self, results: Range<usize>) -> &[u8] {
+        // SAFETY: the caller's promise.
+        unsafe { self.results.part(results) }
     }
 
     /// Returns the bytes of host memory.

@@ -311,7 +311,8 @@ impl<G: Gpu> GpuSources<G> {
             // A kernel that reads the host's memory begins sooner than a large copy.
             let records_in_place = self.address_of(bytemuck::cast_slice(records.lines()));
             let records_from = records_in_place.or_else(|| {
-                let packed = self.inbox.put_records(records).start;
+                // SAFETY: the caller's promise; no copy of records of this block is under way.
+                let packed = unsafe { self.inbox.put_records(records) }.start;
                 self.inbox.host_address(packed)
             });
             let lost = || Error::Internal { what: "memory of the host that was mapped is no longer mapped".into() };
@@ -348,7 +349,7 @@ impl<G: Gpu> GpuSources<G> {
     pub fn lock(&mut self, memory: &Pages) -> Result<()> {
         if !memory.is_locked_for(self.key) {
             // SAFETY: the lock goes before the memory does.
-            let registration = unsafe { self.gpu.register(memory.as_slice())? };
+            let registration = unsafe { self.gpu.register(memory.as_ptr())? };
             self.keep_lock(memory, Some(registration));
         }
         Ok(())
@@ -360,14 +361,14 @@ impl<G: Gpu> GpuSources<G> {
     pub fn lock_used(&mut self, memory: &Pages, used: usize) {
         if used > COPIED && !memory.is_locked_for(self.key) {
             // SAFETY: the lock goes before the memory does.
-            let registration = unsafe { self.gpu.register(memory.as_slice()) };
+            let registration = unsafe { self.gpu.register(memory.as_ptr()) };
             self.keep_lock(memory, registration.ok());
         }
     }
 
     fn keep_lock(&mut self, memory: &Pages, registration: Option<G::Registration>) {
-        let addresses = memory.as_slice::<u8>().as_ptr_range();
-        if let Some(lock) = self.locks.add(addresses.start.addr()..addresses.end.addr(), registration) {
+        let first = memory.as_ptr().cast::<u8>().addr();
+        if let Some(lock) = self.locks.add(first..first + memory.bytes(), registration) {
             memory.keep_lock(self.key, Box::new(lock));
         }
     }

@@ -152,7 +152,9 @@ impl<G: Gpu> Store<G> {
                 fetch(&self.indices, CHUNK * 4, of_indices)?;
             }
             gpu.synchronize(queue)?;
-            let (octets, rest) = self.staging.as_slice::<u8>().split_at(at_once * numbers * 8);
+            // SAFETY: the copies have ended, and no other work uses the staging area.
+            let staging: &[u8] = unsafe { self.staging.part(0..self.staging.bytes()) };
+            let (octets, rest) = staging.split_at(at_once * numbers * 8);
             let octets = bytemuck::cast_slice::<u8, f64>(octets).chunks(numbers);
             let indices = bytemuck::cast_slice::<u8, i32>(&rest[..at_once * CHUNK * 4]).chunks(CHUNK);
             for ((number, octets), indices) in (first..first + count).zip(octets).zip(indices) {
@@ -214,7 +216,10 @@ impl<G: Gpu> Store<G> {
         if let Some((number, _)) = missing {
             return Err(Error::Internal { what: format!("chunk {number} was found and is not there") });
         }
-        let (octets, rest) = self.staging.as_mut_slice::<u8>().split_at_mut(self.at_once * numbers * 8);
+        let all = 0..self.staging.bytes();
+        // SAFETY: whoever begins a copy that uses the staging area waits for it.
+        let staging: &mut [u8] = unsafe { self.staging.part_mut(all) };
+        let (octets, rest) = staging.split_at_mut(self.at_once * numbers * 8);
         let (indices, ranges) = rest.split_at_mut(self.at_once * CHUNK * 4);
         let octets: &mut [f64] = bytemuck::cast_slice_mut(octets);
         let indices: &mut [i32] = bytemuck::cast_slice_mut(indices);

@@ -672,10 +672,10 @@ impl<G: Gpu> OnDevice<G> {
             copied.wait()?;
             let place = piece * PIECE..sinks.len().min((piece + 1) * PIECE);
             let first = sinks.start + place.start;
-            let staging: &[u8] = self.staging.as_slice();
             run.each_limb(|Limb { ending, limb, size, before, .. }| {
                 let from = sinks.len() * before;
-                let bytes = &staging[from + place.start * size..from + place.end * size];
+                // SAFETY: the copies of this piece have ended; those of later ones end elsewhere.
+                let bytes: &[u8] = unsafe { self.staging.part(from + place.start * size..from + place.end * size) };
                 let to = &mut found[ending.output.result];
                 let component = ending.output.component;
                 if to.of().scalar == ending.scalar {

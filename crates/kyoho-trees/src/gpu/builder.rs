@@ -1,6 +1,6 @@
 //! Sorted bodies, cells and moments on a device.
 
-use bytemuck::{bytes_of, cast_slice};
+use bytemuck::bytes_of;
 
 use super::clock::Clock;
 use super::constants::{
@@ -480,7 +480,9 @@ impl<G: Gpu> Tree<G> {
         // SAFETY: both memories have so many bytes, and the copy is waited for.
         unsafe { gpu.copy(queue, Place::Device(&self.found.0, 0), to, 4 * FOUND)? };
         gpu.record(queue)?.wait()?;
-        Ok(std::array::from_fn(|k| self.report.as_slice::<u32>()[k]))
+        // SAFETY: it was waited for.
+        let report = unsafe { self.report.part::<u32>(0..FOUND) };
+        Ok(std::array::from_fn(|k| report[k]))
     }
 
     /// Begins to sum the moments of all cells, for an order of expansions, unless that was done.
@@ -570,7 +572,8 @@ impl<G: Gpu> Tree<G> {
         // SAFETY: both memories have so many bytes, and the copy is waited for.
         unsafe { gpu.copy(queue, Place::Device(&memory.0, 0), to, count * size_of::<T>())? };
         gpu.synchronize(queue)?;
-        Ok(cast_slice::<u8, T>(&host.as_slice::<u8>()[..count * size_of::<T>()]).to_vec())
+        // SAFETY: the copy has ended.
+        Ok(unsafe { host.part::<T>(0..count) }.to_vec())
     }
 
     /// Copies the cells.

@@ -641,7 +641,8 @@ impl<G: Gpu> Forces<G> {
             gpu.copy(queue, Place::Device(&self.sink_counts.0, 0), to, 4 * (REPORTED - 1))?;
         }
         gpu.record(queue)?.wait()?;
-        let found = self.report.as_slice::<u32>();
+        // SAFETY: the copies have ended.
+        let found = unsafe { self.report.part::<u32>(0..REPORTED) };
         let [begin, end] = [1, 2].map(|k| found[ALL_LEVELS + k] as usize);
         Ok((found[0] as usize, std::array::from_fn(|level| found[1 + level]), begin..end))
     }

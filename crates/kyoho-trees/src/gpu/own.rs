@@ -212,7 +212,8 @@ impl<G: Gpu> OwnSources<G> {
         if let Some(looked) = self.looked.take() {
             looked.wait()?;
         }
-        Ok(self.report.as_slice::<u32>()[what] != 0)
+        // SAFETY: the copy has ended.
+        Ok(unsafe { self.report.part::<u32>(0..FOUND) }[what] != 0)
     }
 
     /// Returns what indices the sources have; they are sorted by them unless these are places.

@@ -390,7 +390,7 @@ impl Gpu {
     /// Page-locks memory, from which records may be read then.
     fn lock_pages(&self, memory: &Pages) {
         if memory.bytes() > 0 && !memory.is_locked_for(self.key) {
-            let first = memory.as_slice::<u8>().as_ptr().expose_provenance();
+            let first = memory.as_ptr().cast::<u8>().expose_provenance();
             self.locked.ranges.lock().unwrap().push(first..first + memory.bytes());
             memory.keep_lock(self.key, Box::new(Lock { of: self.locked.clone(), first }));
         }
