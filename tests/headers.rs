@@ -16,6 +16,7 @@ fn header() -> String {
         "crates/kyoho-integrators/src/encounters.rs",
         "crates/kyoho-integrators/src/plan.rs",
         "src/abi/native/structures.rs",
+        "src/abi/native/structures/integrators.rs",
         "src/abi/native/system.rs",
         "src/abi/native/interactions.rs",
         "src/abi/native/sources.rs",

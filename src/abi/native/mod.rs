@@ -20,6 +20,7 @@ pub mod interactions;
 pub mod lists;
 pub mod log;
 pub mod options;
+mod pair_rows;
 mod pair_runs;
 pub mod pairs;
 pub mod rows;

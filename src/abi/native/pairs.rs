@@ -9,13 +9,12 @@ use crate::abi::diagnostics;
 use crate::abi::handles::Handles;
 use crate::config::{DeviceChoice, Settings};
 use kyoho_core::{Error, Order, Result, ResultCode, memory};
-use kyoho_language::blocks;
-use kyoho_language::number::Number;
 use kyoho_language::syntax::{Parameter, ResultField};
-use kyoho_language::types::{Scalar, Type};
+use kyoho_language::types::Type;
 use kyoho_language::{Options, PairProgram, gravity};
-use kyoho_pairs::{DeviceRows, MAX_BODIES, PairKernel, PairLists, Rows};
+use kyoho_pairs::{MAX_BODIES, PairKernel, PairLists, Rows};
 
+use super::pair_rows::{CallersRows, device_rows, number_of_type};
 use super::pair_runs::Runner;
 use super::structures::{self, bad_field, kyoho_cuda, kyoho_lists, kyoho_pair_options, kyoho_pair_variable};
 use super::system::kyoho_last_error;
@@ -63,16 +62,6 @@ unsafe fn name(argument: &'static str, name: *const c_char) -> Result<String> {
     unsafe { boundary::text(name) }.ok_or(Error::NullArgument { argument })
 }
 
-/// The types in the order of their numbers, which begin with 1.
-const TYPES: [Scalar; 6] = [Scalar::F32, Scalar::F64, Scalar::Ff, Scalar::Dd, Scalar::I32, Scalar::U32];
-
-/// Returns the type with a number of `kyoho_number_type`.
-fn scalar(argument: &'static str, number: kyoho_number_type) -> Result<Scalar> {
-    let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-    let found = place.and_then(|place| TYPES.get(place)).copied();
-    found.ok_or_else(|| bad_field(argument, number, "1 (F32), 2 (F64), 3 (FF), 4 (DD), 5 (I32), 6 (U32)"))
-}
-
 /// Returns the names of the variables of each section.
 fn names_of(list: &PairProgram) -> Result<[Vec<CString>; 4]> {
     fn all<T>(of: &[T], name: impl Fn(&T) -> &String) -> Result<Vec<CString>> {
@@ -86,94 +75,6 @@ fn names_of(list: &PairProgram) -> Result<[Vec<CString>; 4]> {
         all(&list.parameters, |parameter| &parameter.name)?,
         all(&list.results, |result| &result.name)?,
     ])
-}
-
-/// Rows of numbers of a caller.
-struct CallersRows {
-    data: *mut u8,
-    stride: isize,
-    scalar: Scalar,
-    of: Type,
-    count: usize,
-}
-
-impl CallersRows {
-    /// # Safety
-    /// The array has so many rows of a width, each of numbers of a type.
-    unsafe fn new(
-        name: &str,
-        number_type: kyoho_number_type,
-        data: *const c_void,
-        stride: i64,
-        count: i64,
-        of: Type,
-    ) -> Result<CallersRows> {
-        let scalar = scalar("type", number_type)?;
-        let rows = usize::try_from(count).ok().filter(|rows| *rows <= MAX_BODIES).ok_or_else(|| Error::BadList {
-            what: format!("the length of {name}"),
-            value: count,
-            allowed: format!("0 to {MAX_BODIES}"),
-        })?;
-        if data.is_null() && rows > 0 {
-            return Err(Error::NullArgument { argument: "data" });
-        }
-        let packed = (scalar.size() * of.width) as i64;
-        let stride = match stride {
-            0 => packed,
-            stride if stride.unsigned_abs() < packed as u64 => {
-                return Err(Error::BadOption {
-                    name: format!("the stride of {name}"),
-                    value: stride.to_string(),
-                    allowed: format!("0 for packed rows, or a distance of at least {packed} bytes"),
-                });
-            }
-            stride => stride,
-        };
-        Ok(CallersRows { data: data.cast_mut().cast(), stride: stride as isize, scalar, of, count: rows })
-    }
-
-    fn place(&self, row: usize, component: usize) -> *mut u8 {
-        let row = self.data.wrapping_offset(self.stride.wrapping_mul(row as isize));
-        row.wrapping_add(component * self.scalar.size())
-    }
-
-    /// # Safety
-    /// The array can be written at this place.
-    unsafe fn write(&self, row: usize, component: usize, number: Number) {
-        let (_, high, low) = Number::of(self.scalar, number.widened()).bits();
-        let limbs = self.scalar.limbs();
-        let size = self.scalar.size() / limbs;
-        for (limb, bits) in [high, low].into_iter().take(limbs).enumerate() {
-            let to = self.place(row, component).wrapping_add(limb * size);
-            // SAFETY: the caller's promise; bytes need no alignment.
-            unsafe { ptr::copy_nonoverlapping(bits.to_ne_bytes().as_ptr(), to, size) };
-        }
-    }
-}
-
-impl Rows for CallersRows {
-    fn scalar(&self) -> Scalar {
-        self.scalar
-    }
-
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    fn number(&self, row: usize, component: usize) -> Number {
-        debug_assert!(row < self.count && component < self.of.width);
-        let limbs = self.scalar.limbs();
-        let size = self.scalar.size() / limbs;
-        let mut bits = [0; 2];
-        for (limb, bits) in bits.iter_mut().take(limbs).enumerate() {
-            let mut bytes = [0; 8];
-            let from = self.place(row, component).wrapping_add(limb * size);
-            // SAFETY: `new` was promised so many rows; bytes need no alignment.
-            unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), size) };
-            *bits = u64::from_ne_bytes(bytes);
-        }
-        blocks::number(self.scalar, bits)
-    }
 }
 
 /// Compiles a pair interaction from a text of the language of pairs, which ends with a zero.
@@ -301,38 +202,6 @@ pub unsafe extern "C" fn kyoho_pair_set_on_device(
         let (scalar, rows) = unsafe { device_rows(&field, (number_type, of), (data, stride, count), cuda) }?;
         kernel.set_on_device(&field, scalar, rows)
     })
-}
-
-/// Returns an array of the caller on a device, and the type of its numbers.
-///
-/// # Safety
-/// `cuda` is null or points to a structure.
-unsafe fn device_rows(
-    name: &str,
-    (number_type, of): (kyoho_number_type, Type),
-    (data, stride, count): (*const c_void, i64, i64),
-    cuda: *const kyoho_cuda,
-) -> Result<(Scalar, DeviceRows)> {
-    if cuda.is_null() {
-        return Err(Error::NullArgument { argument: "cuda" });
-    }
-    // SAFETY: not null, hence a structure; it may have any alignment.
-    let cuda = unsafe { cuda.read_unaligned() };
-    if cuda.reserved != 0 {
-        return Err(bad_field("cuda.reserved", cuda.reserved, "0"));
-    }
-    if stride < 0 {
-        return Err(Error::BadOption {
-            name: format!("the stride of {name}"),
-            value: stride.to_string(),
-            allowed: "0 for packed rows, or a positive distance on a device".into(),
-        });
-    }
-    // SAFETY: nothing is read through it here.
-    let rows = unsafe { CallersRows::new(name, number_type, data, stride, count, of) }?;
-    let (address, stride) = (data.addr() as u64, rows.stride as u64);
-    let stream = cuda.stream.addr() as u64;
-    Ok((rows.scalar, DeviceRows { address, stride, count: rows.count, device: cuda.device, stream }))
 }
 
 /// Gives the numbers of a parameter: one, those of a vector, or those of a table, whose last index
@@ -618,8 +487,7 @@ pub unsafe extern "C" fn kyoho_pair_describe(
         })?;
         let (of, table_size) = all[place];
         let mut described: kyoho_pair_variable = structures::empty();
-        described.number_type =
-            TYPES.iter().position(|scalar| *scalar == of.scalar).map_or(0, |place| place as i32 + 1);
+        described.number_type = number_of_type(of.scalar);
         (described.width, described.table_size) = (of.width as i32, table_size as i32);
         described.name = names[section as usize - 1][place].as_ptr();
         // SAFETY: null or a structure.

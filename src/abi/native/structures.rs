@@ -1,19 +1,26 @@
 //! The structures, arrays and choices of the interface; the types carry their C names.
+//!
+//! [`integrators`] has those of integrators. [`versions`] reads and writes structures of programs that
+//! know other fields, and [`checks`] has what is the same for the fields of many.
 
 #![allow(non_camel_case_types)]
 
-use std::mem::{MaybeUninit, offset_of};
-use std::os::raw::{c_char, c_void};
-use std::ptr;
+mod checks;
+mod integrators;
+mod versions;
 
-use kyoho_core::{DevicePlace, Error, Interaction, Result};
+use std::os::raw::{c_char, c_void};
 
 use super::few_body::{kyoho_few_body_options, kyoho_few_body_outcomes, kyoho_few_body_systems};
-use super::rows::Real;
 use super::{
-    kyoho_backend, kyoho_evolution_end, kyoho_exclusion, kyoho_log_level, kyoho_memory, kyoho_neighbour_criterion,
-    kyoho_number_type, kyoho_precision, kyoho_scope, kyoho_step_criterion,
+    kyoho_backend, kyoho_exclusion, kyoho_log_level, kyoho_memory, kyoho_neighbour_criterion, kyoho_number_type,
+    kyoho_precision, kyoho_scope,
 };
+
+pub use checks::{bad_field, is_in_limbs, place_of, require_host, require_type};
+pub use integrators::*;
+use versions::structures;
+pub use versions::{Structure, empty, read, write};
 
 /// The memory in which the arrays of a structure lie.
 #[repr(i32)]
@@ -478,191 +485,6 @@ pub struct kyoho_tree_errors {
     pub worst: f64,
 }
 
-/// How an integrator advances bodies. Begin with KYOHO_INTEGRATOR_OPTIONS_INIT, which leaves
-/// everything open, and set what you decide.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_integrator_options {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// The criterion of the time steps, of `kyoho_step_criterion`.
-    pub criterion: kyoho_step_criterion,
-    /// The softening length.
-    pub softening: f64,
-    /// The gravitational constant in the units of the bodies. 0: 1.
-    pub gravity: f64,
-    /// The accuracy parameter of the time steps. 0: 0.02 in order 4, whose criterion takes its
-    /// square root, 0.2 in order 6 and 0.3 where its criterion is averaged with that of order 4, 0.3
-    /// in order 8. Order 2 has none.
-    pub eta: f64,
-    /// The longest step of a body; 0: no limit. Order 2 needs it: it is the step that all bodies
-    /// share, which is shortened where a time is no whole number of steps away.
-    pub dt_max: f64,
-    /// The shortest step of a body, at least 2^-50 of the time to which bodies evolve in a call.
-    pub dt_min: f64,
-    /// The time at the start.
-    pub time: f64,
-    /// The distance below which two bodies have an approach, which ends an evolution; softening is
-    /// not included. 0: approaches end none.
-    pub approach_distance: f64,
-}
-
-/// Bodies to add to an integrator, or to change there. Begin with KYOHO_BODIES_INIT, and set what
-/// you have. Each array has an element, or a row of 3 numbers, for every body.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_bodies {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// The number of bodies, 0 or more.
-    pub count: i32,
-    /// Your names for the bodies, each different; they are required.
-    pub identifiers: kyoho_const_integers,
-    /// The masses; required for bodies that are added.
-    pub masses: kyoho_const_reals,
-    /// The positions, in rows; required for bodies that are added.
-    pub positions: kyoho_const_reals,
-    /// The velocities, in rows; without them bodies that are added are at rest.
-    pub velocities: kyoho_const_reals,
-    /// The radii: two bodies that are nearer than the sum of theirs collide, which ends an
-    /// evolution. Without them those of bodies that are added are 0.
-    pub radii: kyoho_const_reals,
-}
-
-/// The places where bodies of an integrator are written to. Begin with KYOHO_BODY_STATES_INIT, and
-/// set what you want. Each array has an element, or a row of 3 numbers, for every body.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_body_states {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// The number of bodies, 0 or more.
-    pub count: i32,
-    /// The identifiers of the bodies that are wanted. Without them: the first `count` bodies, in
-    /// the order of `kyoho_integrator_identifiers`.
-    pub identifiers: kyoho_const_integers,
-    /// The masses.
-    pub masses: kyoho_reals,
-    /// The positions, in rows.
-    pub positions: kyoho_reals,
-    /// The velocities, in rows.
-    pub velocities: kyoho_reals,
-    /// The radii.
-    pub radii: kyoho_reals,
-}
-
-/// A function that is told how far an evolution has come, and that returns 0 to go on and anything
-/// else to end it, see `kyoho_evolve_options`.
-pub type kyoho_progress_callback =
-    Option<unsafe extern "C" fn(context: *mut c_void, time: f64, block_steps: u64) -> i32>;
-
-/// The events that end an evolution before its time. Begin with KYOHO_EVOLVE_OPTIONS_INIT.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_evolve_options {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// 0; there is no meaning in it yet.
-    pub reserved: i32,
-    /// The number of block steps after which it ends. 0: none.
-    pub block_steps: i64,
-    /// A function that is called after block steps with `context`, the time, and the number of
-    /// block steps of this call; anything but 0 ends the evolution. It must return, so that it may
-    /// neither throw an exception nor jump, and it must not call functions on this integrator.
-    /// NULL: none.
-    pub progress: kyoho_progress_callback,
-    /// The argument that `progress` gets.
-    pub context: *mut c_void,
-    /// The seconds that pass at least between two calls of `progress`. 0: it is called after every
-    /// block step.
-    pub progress_seconds: f64,
-}
-
-/// An evolution that has ended. Begin with KYOHO_EVOLUTION_INIT.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_evolution {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// The reason, of `kyoho_evolution_end`.
-    pub end: kyoho_evolution_end,
-    /// The time of the bodies. With KYOHO_EVOLUTION_END_TIME it is that of the call.
-    pub time: f64,
-    /// The number of block steps.
-    pub block_steps: u64,
-    /// The number of encounters that ended it, see `kyoho_integrator_encounters`.
-    pub encounter_count: i32,
-    /// The identifier of one of the bodies of the closest approach.
-    pub approach_first: i32,
-    /// The identifier of the other one.
-    pub approach_second: i32,
-    /// 0; there is no meaning in it yet.
-    pub reserved: i32,
-    /// The distance of the closest approach of two bodies, at the ends of block steps, softening
-    /// not included. Infinite if there was none, and in order 2, which finds none.
-    pub approach_distance: f64,
-    /// The time of the closest approach.
-    pub approach_time: f64,
-}
-
-/// The places where the encounters that ended an evolution are written to. Begin with
-/// KYOHO_ENCOUNTERS_INIT, and set what you want. Each array has an element for every encounter.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_encounters {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// The number of encounters for which there is room.
-    pub capacity: i32,
-    /// The reason of each, of `kyoho_encounter_kind`.
-    pub kinds: kyoho_integers,
-    /// The identifier of one of the bodies, the one that was added earlier.
-    pub first: kyoho_integers,
-    /// The identifier of the other one.
-    pub second: kyoho_integers,
-    /// The distance when the encounter was noticed, at the end of a block step.
-    pub distances: kyoho_reals,
-}
-
-/// The bodies of an integrator and its work since it was made. Begin with KYOHO_INTEGRATION_INIT.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_integration {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// The number of bodies.
-    pub body_count: i32,
-    /// The time of the bodies.
-    pub time: f64,
-    /// Steps of single bodies.
-    pub steps: u64,
-    /// Blocks of bodies that stepped together.
-    pub block_steps: u64,
-    /// Steps that should have been shorter than the shortest.
-    pub limited_steps: u64,
-    /// Pairs whose forces were computed.
-    pub interactions: u64,
-    /// Close passages of two bodies after which their energy, that of their motion round each other,
-    /// was another one by more than a hundredth, or in which steps should have been shorter than
-    /// the shortest. The errors of the steps have changed it then: a smaller `eta`, a shorter
-    /// `dt_min` or softening helps. Order 2 looks for none.
-    pub energy_jumps: u64,
-    /// The identifiers of the two bodies of the last one.
-    pub jump_first: i32,
-    /// See `jump_first`.
-    pub jump_second: i32,
-    /// The time at which they were nearest.
-    pub jump_time: f64,
-    /// Their distance then, softening not included.
-    pub jump_distance: f64,
-    /// The shortest step that one of them took.
-    pub jump_step: f64,
-    /// The change of their energy.
-    pub jump_energy: f64,
-    /// How many of their steps should have been shorter than the shortest.
-    pub jump_limited_steps: u64,
-}
-
 /// An interaction that can be computed: one order in one precision and scope. Begin with
 /// KYOHO_INTERACTION_INIT.
 #[repr(C)]
@@ -695,29 +517,6 @@ pub struct kyoho_interaction {
     pub description: *const c_char,
 }
 
-/// A structure of the interface. It begins with its own size, so that fields can be added at its
-/// end.
-///
-/// # Safety
-/// It is `repr(C)`, an `i32` comes first, there is no padding, and any bytes are a valid value.
-pub unsafe trait Structure: Copy {
-    /// Its name in C.
-    const NAME: &'static str;
-    /// Its size in the first version. No program has a smaller one.
-    const FIRST_SIZE: usize;
-}
-
-macro_rules! structures {
-    ($($structure:ident, $last_of_first:ident: $last:ty;)*) => {$(
-        // SAFETY: numbers, pointers and structures of them, all aligned to 8 bytes but pairs of
-        // `i32`.
-        unsafe impl Structure for $structure {
-            const NAME: &'static str = stringify!($structure);
-            const FIRST_SIZE: usize = offset_of!($structure, $last_of_first) + size_of::<$last>();
-        }
-    )*};
-}
-
 // Each structure is listed with the last field that it had in the first version that has it.
 structures! {
     kyoho_options, crossover: i64;
@@ -743,150 +542,3 @@ structures! {
     kyoho_few_body_systems, radii: kyoho_const_reals;
     kyoho_few_body_outcomes, eccentricities: kyoho_reals;
 }
-
-/// Returns a structure with nothing set, as KYOHO_..._INIT makes it.
-pub fn empty<S: Structure>() -> S {
-    let mut structure = MaybeUninit::<S>::zeroed();
-    // SAFETY: the size comes first, and any bytes are a value.
-    unsafe {
-        structure.as_mut_ptr().cast::<i32>().write(size_of::<S>() as i32);
-        structure.assume_init()
-    }
-}
-
-/// A larger size means an uninitialised structure.
-const LARGEST: usize = 4096;
-
-/// Returns the size that a structure of the caller has.
-///
-/// # Safety
-/// The pointer points to the size, and to as many bytes as it says.
-unsafe fn size_of_callers<S: Structure>(pointer: *const S) -> Result<usize> {
-    let known = size_of::<S>();
-    let bad = |size: i32, allowed: String| bad_field(&format!("{}.structure_size", S::NAME), size, allowed);
-    // SAFETY: a structure begins with its size.
-    let given = unsafe { pointer.cast::<i32>().read_unaligned() };
-    let size =
-        usize::try_from(given).ok().filter(|size| (S::FIRST_SIZE..=LARGEST).contains(size)).ok_or_else(|| {
-            let init = S::NAME.to_uppercase();
-            bad(given, format!("sizeof({}), {known} here, as {init}_INIT has it", S::NAME))
-        })?;
-    // SAFETY: the structure has so many bytes.
-    let mut unknown = (known..size).map(|byte| unsafe { pointer.cast::<u8>().add(byte).read() });
-    if unknown.any(|byte| byte != 0) {
-        let version = env!("CARGO_PKG_VERSION");
-        return Err(bad(
-            given,
-            format!("{known} in version {version}, or zeros in all fields of newer versions, which it does not know"),
-        ));
-    }
-    Ok(size)
-}
-
-/// Reads the caller's structure. Fields that its program does not know are zero.
-///
-/// # Safety
-/// The pointer is null or points to the structure's size, and to as many bytes as it says.
-#[inline]
-pub unsafe fn read<S: Structure>(argument: &'static str, pointer: *const S) -> Result<S> {
-    if pointer.is_null() {
-        return Err(Error::NullArgument { argument });
-    }
-    // Nearly every program knows the same fields as the library. This path is fast for callers that
-    // write each source alone.
-    // SAFETY: the caller's promise; any bytes are a value.
-    unsafe {
-        if pointer.cast::<i32>().read_unaligned() == size_of::<S>() as i32 {
-            return Ok(pointer.read_unaligned());
-        }
-        read_other(pointer)
-    }
-}
-
-/// Reads the structure of a program that knows fewer fields, or more.
-///
-/// # Safety
-/// As for [`read`], and the pointer is not null.
-#[cold]
-unsafe fn read_other<S: Structure>(pointer: *const S) -> Result<S> {
-    // SAFETY: the caller's promise.
-    let size = unsafe { size_of_callers(pointer) }?;
-    let mut structure = MaybeUninit::<S>::zeroed();
-    // SAFETY: there are so many bytes at both ends, and any bytes are a value.
-    unsafe {
-        ptr::copy_nonoverlapping(pointer.cast::<u8>(), structure.as_mut_ptr().cast(), size.min(size_of::<S>()));
-        Ok(structure.assume_init())
-    }
-}
-
-/// Writes the fields that the caller's program knows. The size stays.
-///
-/// # Safety
-/// As for [`read`], and the bytes can be written.
-pub unsafe fn write<S: Structure>(argument: &'static str, pointer: *mut S, structure: S) -> Result<()> {
-    if pointer.is_null() {
-        return Err(Error::NullArgument { argument });
-    }
-    const SIZE: usize = size_of::<i32>();
-    // SAFETY: the caller's promise.
-    let size = unsafe { size_of_callers(pointer) }?.min(size_of::<S>());
-    let from = (&raw const structure).cast::<u8>();
-    // SAFETY: there are so many bytes at both ends.
-    unsafe { ptr::copy_nonoverlapping(from.add(SIZE), pointer.cast::<u8>().add(SIZE), size - SIZE) };
-    Ok(())
-}
-
-/// Returns the error for a field whose value is not allowed.
-pub fn bad_field(field: &str, value: impl ToString, allowed: impl Into<String>) -> Error {
-    Error::BadOption { name: field.into(), value: value.to_string(), allowed: allowed.into() }
-}
-
-/// Returns an error unless the arrays of a structure lie in memory of the host. `field` is the name
-/// of the field that says so.
-pub fn require_host(field: &str, memory: i32) -> Result<()> {
-    if memory == Memory::Host as i32 {
-        return Ok(());
-    }
-    Err(bad_field(field, memory, "0 (KYOHO_MEMORY_HOST)"))
-}
-
-/// Whether the real numbers of a structure's arrays are two doubles each. `name` is the structure's,
-/// `reserved` its last field.
-pub fn is_in_limbs(name: &str, number_type: i32, reserved: i32, interaction: &Interaction) -> Result<bool> {
-    const F64: i32 = NumberType::F64 as i32;
-    const DD: i32 = NumberType::Dd as i32;
-    if reserved != 0 {
-        return Err(bad_field(&format!("{name}.reserved"), reserved, "0"));
-    }
-    match number_type {
-        0 | F64 => Ok(false),
-        DD if interaction.has_low_limbs() => Ok(true),
-        other => {
-            let more = if interaction.has_low_limbs() { ", 4 (DD)" } else { "; 4 (DD) in precision quad alone" };
-            Err(bad_field(&format!("{name}.number_type"), other, format!("0, 2 (F64){more}")))
-        }
-    }
-}
-
-/// Fails unless the real numbers of a structure's arrays are of a type. See [`is_in_limbs`].
-pub fn require_type<T: Real>(name: &str, number_type: i32, reserved: i32, interaction: &Interaction) -> Result<()> {
-    if is_in_limbs(name, number_type, reserved, interaction)? == T::IN_LIMBS {
-        return Ok(());
-    }
-    Err(bad_field(&format!("{name}.number_type"), number_type, "0, 2 (F64) in this call"))
-}
-
-/// Returns where the arrays of a structure of this name lie, if it is on a device.
-pub fn place_of(name: &'static str, memory: i32, cuda: &kyoho_cuda) -> Result<Option<DevicePlace>> {
-    const HOST: i32 = Memory::Host as i32;
-    const CUDA: i32 = Memory::Cuda as i32;
-    match memory {
-        HOST => Ok(None),
-        CUDA if cuda.reserved != 0 => Err(bad_field(&format!("{name}.cuda.reserved"), cuda.reserved, "0")),
-        CUDA => Ok(Some(DevicePlace { name, device: cuda.device, stream: cuda.stream.addr() as u64 })),
-        other => Err(bad_field(&format!("{name}.memory"), other, "0 (KYOHO_MEMORY_HOST), 1 (KYOHO_MEMORY_CUDA)")),
-    }
-}
-
-#[cfg(test)]
-mod tests;

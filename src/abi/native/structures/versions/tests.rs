@@ -1,5 +1,6 @@
-//! Tests of `structures`.
+//! Tests of `versions`.
 
+use super::super::*;
 use super::*;
 
 const SIZE: usize = size_of::<kyoho_predictions>();

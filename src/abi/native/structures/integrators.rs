@@ -1,0 +1,191 @@
+//! The structures of integrators.
+
+use std::os::raw::c_void;
+
+use super::{kyoho_const_integers, kyoho_const_reals, kyoho_integers, kyoho_reals};
+use crate::abi::native::{kyoho_evolution_end, kyoho_step_criterion};
+
+/// How an integrator advances bodies. Begin with KYOHO_INTEGRATOR_OPTIONS_INIT, which leaves
+/// everything open, and set what you decide.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_integrator_options {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// The criterion of the time steps, of `kyoho_step_criterion`.
+    pub criterion: kyoho_step_criterion,
+    /// The softening length.
+    pub softening: f64,
+    /// The gravitational constant in the units of the bodies. 0: 1.
+    pub gravity: f64,
+    /// The accuracy parameter of the time steps. 0: 0.02 in order 4, whose criterion takes its
+    /// square root, 0.2 in order 6 and 0.3 where its criterion is averaged with that of order 4, 0.3
+    /// in order 8. Order 2 has none.
+    pub eta: f64,
+    /// The longest step of a body; 0: no limit. Order 2 needs it: it is the step that all bodies
+    /// share, which is shortened where a time is no whole number of steps away.
+    pub dt_max: f64,
+    /// The shortest step of a body, at least 2^-50 of the time to which bodies evolve in a call.
+    pub dt_min: f64,
+    /// The time at the start.
+    pub time: f64,
+    /// The distance below which two bodies have an approach, which ends an evolution; softening is
+    /// not included. 0: approaches end none.
+    pub approach_distance: f64,
+}
+
+/// Bodies to add to an integrator, or to change there. Begin with KYOHO_BODIES_INIT, and set what
+/// you have. Each array has an element, or a row of 3 numbers, for every body.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_bodies {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// The number of bodies, 0 or more.
+    pub count: i32,
+    /// Your names for the bodies, each different; they are required.
+    pub identifiers: kyoho_const_integers,
+    /// The masses; required for bodies that are added.
+    pub masses: kyoho_const_reals,
+    /// The positions, in rows; required for bodies that are added.
+    pub positions: kyoho_const_reals,
+    /// The velocities, in rows; without them bodies that are added are at rest.
+    pub velocities: kyoho_const_reals,
+    /// The radii: two bodies that are nearer than the sum of theirs collide, which ends an
+    /// evolution. Without them those of bodies that are added are 0.
+    pub radii: kyoho_const_reals,
+}
+
+/// The places where bodies of an integrator are written to. Begin with KYOHO_BODY_STATES_INIT, and
+/// set what you want. Each array has an element, or a row of 3 numbers, for every body.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_body_states {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// The number of bodies, 0 or more.
+    pub count: i32,
+    /// The identifiers of the bodies that are wanted. Without them: the first `count` bodies, in
+    /// the order of `kyoho_integrator_identifiers`.
+    pub identifiers: kyoho_const_integers,
+    /// The masses.
+    pub masses: kyoho_reals,
+    /// The positions, in rows.
+    pub positions: kyoho_reals,
+    /// The velocities, in rows.
+    pub velocities: kyoho_reals,
+    /// The radii.
+    pub radii: kyoho_reals,
+}
+
+/// A function that is told how far an evolution has come, and that returns 0 to go on and anything
+/// else to end it, see `kyoho_evolve_options`.
+pub type kyoho_progress_callback =
+    Option<unsafe extern "C" fn(context: *mut c_void, time: f64, block_steps: u64) -> i32>;
+
+/// The events that end an evolution before its time. Begin with KYOHO_EVOLVE_OPTIONS_INIT.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_evolve_options {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
+    /// The number of block steps after which it ends. 0: none.
+    pub block_steps: i64,
+    /// A function that is called after block steps with `context`, the time, and the number of
+    /// block steps of this call; anything but 0 ends the evolution. It must return, so that it may
+    /// neither throw an exception nor jump, and it must not call functions on this integrator.
+    /// NULL: none.
+    pub progress: kyoho_progress_callback,
+    /// The argument that `progress` gets.
+    pub context: *mut c_void,
+    /// The seconds that pass at least between two calls of `progress`. 0: it is called after every
+    /// block step.
+    pub progress_seconds: f64,
+}
+
+/// An evolution that has ended. Begin with KYOHO_EVOLUTION_INIT.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_evolution {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// The reason, of `kyoho_evolution_end`.
+    pub end: kyoho_evolution_end,
+    /// The time of the bodies. With KYOHO_EVOLUTION_END_TIME it is that of the call.
+    pub time: f64,
+    /// The number of block steps.
+    pub block_steps: u64,
+    /// The number of encounters that ended it, see `kyoho_integrator_encounters`.
+    pub encounter_count: i32,
+    /// The identifier of one of the bodies of the closest approach.
+    pub approach_first: i32,
+    /// The identifier of the other one.
+    pub approach_second: i32,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
+    /// The distance of the closest approach of two bodies, at the ends of block steps, softening
+    /// not included. Infinite if there was none, and in order 2, which finds none.
+    pub approach_distance: f64,
+    /// The time of the closest approach.
+    pub approach_time: f64,
+}
+
+/// The places where the encounters that ended an evolution are written to. Begin with
+/// KYOHO_ENCOUNTERS_INIT, and set what you want. Each array has an element for every encounter.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_encounters {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// The number of encounters for which there is room.
+    pub capacity: i32,
+    /// The reason of each, of `kyoho_encounter_kind`.
+    pub kinds: kyoho_integers,
+    /// The identifier of one of the bodies, the one that was added earlier.
+    pub first: kyoho_integers,
+    /// The identifier of the other one.
+    pub second: kyoho_integers,
+    /// The distance when the encounter was noticed, at the end of a block step.
+    pub distances: kyoho_reals,
+}
+
+/// The bodies of an integrator and its work since it was made. Begin with KYOHO_INTEGRATION_INIT.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_integration {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// The number of bodies.
+    pub body_count: i32,
+    /// The time of the bodies.
+    pub time: f64,
+    /// Steps of single bodies.
+    pub steps: u64,
+    /// Blocks of bodies that stepped together.
+    pub block_steps: u64,
+    /// Steps that should have been shorter than the shortest.
+    pub limited_steps: u64,
+    /// Pairs whose forces were computed.
+    pub interactions: u64,
+    /// Close passages of two bodies after which their energy, that of their motion round each other,
+    /// was another one by more than a hundredth, or in which steps should have been shorter than
+    /// the shortest. The errors of the steps have changed it then: a smaller `eta`, a shorter
+    /// `dt_min` or softening helps. Order 2 looks for none.
+    pub energy_jumps: u64,
+    /// The identifiers of the two bodies of the last one.
+    pub jump_first: i32,
+    /// See `jump_first`.
+    pub jump_second: i32,
+    /// The time at which they were nearest.
+    pub jump_time: f64,
+    /// Their distance then, softening not included.
+    pub jump_distance: f64,
+    /// The shortest step that one of them took.
+    pub jump_step: f64,
+    /// The change of their energy.
+    pub jump_energy: f64,
+    /// How many of their steps should have been shorter than the shortest.
+    pub jump_limited_steps: u64,
+}
