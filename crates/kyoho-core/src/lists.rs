@@ -118,6 +118,15 @@ impl ListedSources {
             ListedSources::Own(own) => Some(&own.pages),
         }
     }
+
+    /// Returns the sources that came with the call, if there are such.
+    #[inline]
+    pub fn own(&self) -> Option<&Bodies> {
+        match self {
+            ListedSources::Own(own) => Some(own),
+            ListedSources::Ranges | ListedSources::Addresses(_) => None,
+        }
+    }
 }
 
 /// Addresses of sources, list after list.

@@ -1,9 +1,10 @@
 //! Interaction lists on GPUs.
 //!
-//! [`method`] is what a device calls. [`plan`] divides groups among thread blocks; [`sums`] brings
-//! sinks and sources to the device and results back, in pieces, and launches the [`kernels`]. A device
-//! may have made the [`groups`] itself.
+//! [`method`] is what a device calls. [`plan`] divides groups among thread blocks; [`copies`] brings
+//! sinks and sources to the device. [`sums`] launches the [`kernels`], in pieces, and brings results
+//! back. A device may have made the [`groups`] itself.
 
+mod copies;
 pub mod groups;
 pub mod kernels;
 pub mod method;

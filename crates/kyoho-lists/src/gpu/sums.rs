@@ -4,14 +4,15 @@
 use std::ops::Range;
 
 use kyoho_core::memory;
-use kyoho_core::{Block, Bodies, Error, Interaction, InteractionLists, ListedSources, Nearest, Result, Sums};
+use kyoho_core::{Block, Error, Interaction, InteractionLists, ListedSources, Nearest, Result, SinkGroup, Sums};
 use kyoho_hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Place};
 use kyoho_hal::threads::Threads;
-use kyoho_methods::gpu::columns::{PieceResults, columns as columns_on_device};
+use kyoho_methods::gpu::columns::PieceResults;
 use kyoho_methods::gpu::sources::StoreAddresses;
-use kyoho_methods::gpu::step::{Column, Columns, ListItem, ListPart, Step};
+use kyoho_methods::gpu::step::{Columns, ListItem, ListPart, Step};
 use kyoho_methods::gpu::tuning;
 
+use super::copies::{Copies, bring_all, columns, grow};
 use super::groups::GroupsOnDevice;
 use super::kernels::{Kernels, PieceAddresses};
 use super::plan::{Counts, LIST_COUNTS, LISTED_ADDRESSES, LISTED_OWN, LISTED_RANGES, Plan};
@@ -58,6 +59,30 @@ impl<G: Gpu> Piece<G> {
     fn stride(&self) -> usize {
         self.sinks.len().next_multiple_of(STRIDE)
     }
+
+    /// Makes room for the items and parts of a plan, and brings their first places.
+    ///
+    /// # Safety
+    /// Nothing uses the piece, and it stays as it is until the queue has done the work.
+    unsafe fn make_room_for(
+        &mut self,
+        plan: &Plan,
+        on: (&G, &G::Queue),
+        interaction: &Interaction,
+        memory: &mut PieceAddresses<Address<G>>,
+    ) -> Result<()> {
+        let gpu = on.0;
+        grow(gpu, &mut self.items, plan.items * size_of::<ListItem>())?;
+        grow(gpu, &mut self.parts, plan.parts * size_of::<ListPart>())?;
+        grow(gpu, &mut self.partial_sums, plan.rows * (interaction.n_outputs + 2) * 8)?;
+        memory.items = self.items.address();
+        (memory.parts, memory.partial_sums) = (self.parts.address(), self.partial_sums.address());
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.firsts.part_mut(0..LIST_COUNTS).copy_from_slice(&plan.firsts());
+            bring_all(on, self.firsts.part::<i32>(0..LIST_COUNTS), &self.next)
+        }
+    }
 }
 
 /// The sums of interaction lists of a device.
@@ -75,9 +100,7 @@ pub struct ListSums<G: Gpu> {
     is_fetching: bool,
     /// The end of the work that predicts the sources of the system, for which all queues wait.
     predicted: Option<G::Event>,
-    sinks: G::Memory,
-    addresses: G::Memory,
-    own: G::Memory,
+    copies: Copies<G>,
     results: G::Memory,
     /// Threads that count groups.
     threads: Threads,
@@ -86,7 +109,6 @@ pub struct ListSums<G: Gpu> {
 impl<G: Gpu> ListSums<G> {
     /// Makes sums without room, whose groups at most this many threads divide.
     pub fn new(gpu: &G, threads: usize) -> Result<ListSums<G>> {
-        let memory = || gpu.allocate(0, "interaction lists");
         Ok(ListSums {
             kernels: None,
             pieces: Vec::new(),
@@ -95,10 +117,8 @@ impl<G: Gpu> ListSums<G> {
             assigned: 0..0,
             is_fetching: false,
             predicted: None,
-            sinks: memory()?,
-            addresses: memory()?,
-            own: memory()?,
-            results: memory()?,
+            copies: Copies::new(gpu)?,
+            results: gpu.allocate(0, "interaction lists")?,
             threads: Threads::for_copies(threads),
         })
     }
@@ -134,16 +154,7 @@ impl<G: Gpu> ListSums<G> {
         if self.kernels.is_none() {
             self.kernels = Some(Kernels::new(gpu, interaction)?);
         }
-        if lists.sinks.on_device().is_none() {
-            grow(gpu, &mut self.sinks, lists.sinks.memory().len())?;
-        }
-        match &lists.sources {
-            ListedSources::Addresses(table) if table.on_device().is_none() => {
-                grow(gpu, &mut self.addresses, size_of_val(table.addresses()))?;
-            }
-            ListedSources::Own(own) if own.on_device().is_none() => grow(gpu, &mut self.own, own.memory().len())?,
-            _ => (),
-        }
+        self.copies.make_room(gpu, lists)?;
         // A piece has a group at least.
         let pieces = lists.groups.len().min(64);
         let results = (assigned.len() + pieces * STRIDE) * bytes_of_results(interaction);
@@ -174,71 +185,26 @@ impl<G: Gpu> ListSums<G> {
         groups: Range<usize>,
     ) -> Result<()> {
         let number = self.count;
-        if number == self.pieces.len() {
-            memory::push(&mut self.pieces, Piece::new(gpu)?, "the table of pieces")?;
-        }
-        let before = self.pieces[..number].last();
-        let (first, start) = before.map_or((0, 0), |piece| (piece.sinks.end, piece.results.end));
-        let piece = &mut self.pieces[number];
         let sinks = lists.sinks_of(&groups);
-        piece.sinks = first..sinks.end - self.assigned.start;
-        piece.results = start..start + piece.stride() * bytes_of_results(interaction);
+        self.place_piece(gpu, interaction, sinks.end)?;
         let queue = &queues[number % queues.len()];
         if let Some(predicted) = &self.predicted
             && (1..queues.len()).contains(&number)
         {
             gpu.wait_for(queue, predicted)?;
         }
+        let piece = &mut self.pieces[number];
+        let first_sink = self.assigned.start + piece.sinks.start;
+        let step = Step { is_dense: i32::from(is_dense), ..step_of(block, lists, piece, first_sink) };
+        let columns = [lists.sources.own().map_or(Columns::default(), columns), columns(&lists.sinks)];
         let members = if made.is_some() { &[] } else { &lists.groups[groups.clone()] };
-        let is_own = matches!(lists.sources, ListedSources::Own(_));
-        let step = Step {
-            skip_own_index: i32::from(block.skip_own_index),
-            is_dense: i32::from(is_dense),
-            form: match lists.sources {
-                ListedSources::Ranges => LISTED_RANGES,
-                ListedSources::Addresses(_) => LISTED_ADDRESSES,
-                ListedSources::Own(_) => LISTED_OWN,
-            },
-            is_batch: i32::from(lists.is_batch),
-            first_sink: (self.assigned.start + piece.sinks.start) as i32,
-            softening2: lists.sinks.common_softening2(),
-            stride: piece.stride() as i32,
-            results_from: (piece.results.start / 8) as i32,
-            ..Step::of(block)
-        };
-        let of_sources = match &lists.sources {
-            ListedSources::Own(own) => columns(own),
-            _ => Columns::default(),
-        };
-        let columns = [of_sources, columns(&lists.sinks)];
-        // SAFETY: the caller's promise; the memory was made as long as that of the lists.
-        unsafe {
-            bring_bodies((gpu, queue), &lists.sinks, &sinks, &self.sinks)?;
-            match &lists.sources {
-                ListedSources::Ranges => (),
-                ListedSources::Addresses(table) if table.on_device().is_some() => (),
-                ListedSources::Addresses(table) => {
-                    let places = lists.sources_of(&groups);
-                    let bytes = bytemuck::cast_slice(table.addresses());
-                    bring((gpu, queue), bytes, 4 * places.start..4 * places.end, &self.addresses)?;
-                }
-                ListedSources::Own(own) => bring_bodies((gpu, queue), own, &lists.sources_of(&groups), &self.own)?,
-            }
-        }
-        grow(gpu, &mut piece.groups, size_of_val(members))?;
         let units = made.as_ref().and_then(|made| made.units);
-        grow(gpu, &mut piece.units, if is_own && units.is_none() { 12 * groups.len() } else { 0 })?;
-        let tuning = tuning::of(interaction).list(interaction);
-        let resident = gpu.properties().multiprocessors * tuning.resident;
-        let of_caller = |address: u64| {
-            let none = || Error::Internal { what: "lists have arrays on a device where callers have none".into() };
-            gpu.address_of_caller(address).ok_or_else(none)
-        };
-        let of_bodies = |bodies: &Bodies, copied: &G::Memory| match bodies.on_device() {
-            // Their places are counted from address 0.
-            Some(_) => of_caller(0),
-            None => Ok(copied.address()),
-        };
+        let chooses_units = lists.sources.own().is_some() && units.is_none();
+        // SAFETY: the caller's promise.
+        unsafe { self.copies.bring((gpu, queue), lists, (&groups, &sinks))? };
+        grow(gpu, &mut piece.groups, size_of_val(members))?;
+        grow(gpu, &mut piece.units, if chooses_units { 12 * groups.len() } else { 0 })?;
+        let [addresses, own, places_of_sinks] = self.copies.places(gpu, lists)?;
         let mut memory = PieceAddresses {
             store,
             items: piece.items.address(),
@@ -246,29 +212,20 @@ impl<G: Gpu> ListSums<G> {
             groups: made.as_ref().map_or(&piece.groups, |made| made.groups).address(),
             units: units.unwrap_or(&piece.units).address(),
             next: piece.next.address(),
-            addresses: match &lists.sources {
-                ListedSources::Addresses(table) => match table.on_device() {
-                    Some(array) => of_caller(array.address)?,
-                    None => self.addresses.address(),
-                },
-                _ => self.addresses.address(),
-            },
-            own: match &lists.sources {
-                ListedSources::Own(own) => of_bodies(own, &self.own)?,
-                _ => self.own.address(),
-            },
-            sinks: of_bodies(&lists.sinks, &self.sinks)?,
+            addresses,
+            own,
+            sinks: places_of_sinks,
             partial_sums: piece.partial_sums.address(),
             results: self.results.address(),
         };
         let kernels = self.kernels.as_mut().expect("the kernels were loaded");
-        let (on, with) = ((gpu, queue), (&step, &columns));
+        let on = (gpu, queue);
         // SAFETY: the caller's promise; groups, the first places and results are not touched before
         // the piece has ended.
         unsafe {
             if !piece.sinks.is_empty() {
                 bring_all(on, members, &piece.groups)?;
-                if is_own && units.is_none() {
+                if chooses_units {
                     let given = UnitsOfGroups {
                         groups: memory.groups,
                         count: groups.len(),
@@ -280,22 +237,13 @@ impl<G: Gpu> ListSums<G> {
                     };
                     kernels.chooser.choose(on, interaction, &given, None)?;
                 }
-                // The host counts while this goes on, if the device has not.
-                let plan = Plan::new(resident, |divides| match &made {
-                    Some(made) => Ok(made.counted[usize::from(divides)]),
-                    None => Counts::of_all(members, tuning.sinks, divides, &self.threads),
-                })?;
-                piece.firsts.part_mut(0..LIST_COUNTS).copy_from_slice(&plan.firsts());
-                grow(gpu, &mut piece.items, plan.items * size_of::<ListItem>())?;
-                grow(gpu, &mut piece.parts, plan.parts * size_of::<ListPart>())?;
-                grow(gpu, &mut piece.partial_sums, plan.rows * (interaction.n_outputs + 2) * 8)?;
-                memory.items = piece.items.address();
-                (memory.parts, memory.partial_sums) = (piece.parts.address(), piece.partial_sums.address());
-                bring_all(on, piece.firsts.part::<i32>(0..LIST_COUNTS), &piece.next)?;
+                let counted = made.as_ref().map(|made| made.counted);
+                let plan = plan_of((gpu, interaction), members, counted, &self.threads)?;
+                piece.make_room_for(&plan, on, interaction, &mut memory)?;
                 kernels.divide(on, (&plan, groups.len()), &memory)?;
                 let receiver = made.and_then(|made| made.receiver).filter(|_| plan.parts == 0);
                 self.to_caller = receiver.is_some();
-                kernels.sum(on, with, (plan.items, receiver.as_ref()), &memory)?;
+                kernels.sum(on, (&step, &columns), (plan.items, receiver.as_ref()), &memory)?;
                 if plan.parts > 0 {
                     kernels.add(on, &step, plan.parts, &memory)?;
                 }
@@ -303,6 +251,19 @@ impl<G: Gpu> ListSums<G> {
         }
         piece.ended = Some(gpu.record(queue)?);
         self.count += 1;
+        Ok(())
+    }
+
+    /// Gives the next piece, which has the sinks up to this one, its places.
+    fn place_piece(&mut self, gpu: &G, interaction: &Interaction, end: usize) -> Result<()> {
+        if self.count == self.pieces.len() {
+            memory::push(&mut self.pieces, Piece::new(gpu)?, "the table of pieces")?;
+        }
+        let before = self.pieces[..self.count].last();
+        let (first, start) = before.map_or((0, 0), |piece| (piece.sinks.end, piece.results.end));
+        let piece = &mut self.pieces[self.count];
+        piece.sinks = first..end - self.assigned.start;
+        piece.results = start..start + piece.stride() * bytes_of_results(interaction);
         Ok(())
     }
 
@@ -379,76 +340,35 @@ fn bytes_of_results(interaction: &Interaction) -> usize {
     8 * interaction.n_outputs + if interaction.nearest { size_of::<Nearest>() } else { 0 }
 }
 
-/// Allocates other memory where there is less than this. Its contents are lost.
-fn grow<M: DeviceMemory, G: Gpu<Memory = M>>(gpu: &G, memory: &mut M, bytes: usize) -> Result<()> {
-    if memory.bytes() < bytes {
-        *memory = gpu.allocate(bytes + bytes / 4, "interaction lists")?;
+/// Returns the step of a piece, whose first sink is one of the lists.
+fn step_of<G: Gpu>(block: &Block, lists: &InteractionLists, piece: &Piece<G>, first_sink: usize) -> Step {
+    Step {
+        skip_own_index: i32::from(block.skip_own_index),
+        form: match lists.sources {
+            ListedSources::Ranges => LISTED_RANGES,
+            ListedSources::Addresses(_) => LISTED_ADDRESSES,
+            ListedSources::Own(_) => LISTED_OWN,
+        },
+        is_batch: i32::from(lists.is_batch),
+        first_sink: first_sink as i32,
+        softening2: lists.sinks.common_softening2(),
+        stride: piece.stride() as i32,
+        results_from: (piece.results.start / 8) as i32,
+        ..Step::of(block)
     }
-    Ok(())
 }
 
-/// Begins the copy of some bytes to the same places on the device.
-///
-/// # Safety
-/// The memory is long enough, and the bytes stay as they are until the queue has done this.
-unsafe fn bring<G: Gpu>((gpu, queue): (&G, &G::Queue), from: &[u8], bytes: Range<usize>, to: &G::Memory) -> Result<()> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    let place = Place::Host(from[bytes.clone()].as_ptr().cast_mut());
-    // SAFETY: the caller's promise.
-    unsafe { gpu.copy(queue, place, Place::Device(to, bytes.start), bytes.len()) }
-}
-
-/// Begins the copy of a table to the device.
-///
-/// # Safety
-/// As for [`bring`].
-unsafe fn bring_all<G: Gpu, T: bytemuck::NoUninit>(on: (&G, &G::Queue), table: &[T], to: &G::Memory) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe { bring(on, bytemuck::cast_slice(table), 0..size_of_val(table), to) }
-}
-
-/// Begins the copy of some bodies to the same places on the device.
-///
-/// # Safety
-/// As for [`bring`].
-unsafe fn bring_bodies<G: Gpu>(
-    on: (&G, &G::Queue),
-    bodies: &Bodies,
-    some: &Range<usize>,
-    to: &G::Memory,
-) -> Result<()> {
-    bodies.columns().given().try_for_each(|(column, width)| {
-        let bytes = column + width * some.start..column + width * some.end;
-        // SAFETY: the caller's promise.
-        unsafe { bring(on, bodies.memory(), bytes, to) }
+/// Returns the plan of some groups, which the host counts if the device has not.
+fn plan_of<G: Gpu>(
+    (gpu, interaction): (&G, &Interaction),
+    members: &[SinkGroup],
+    counted: Option<&[Counts; 2]>,
+    threads: &Threads,
+) -> Result<Plan> {
+    let tuning = tuning::of(interaction).list(interaction);
+    let resident = gpu.properties().multiprocessors * tuning.resident;
+    Plan::new(resident, |divides| match counted {
+        Some(counted) => Ok(counted[usize::from(divides)]),
+        None => Counts::of_all(members, tuning.sinks, divides, threads),
     })
-}
-
-/// Returns the places of the quantities of bodies, as kernels have them.
-fn columns(bodies: &Bodies) -> Columns {
-    if let Some(arrays) = bodies.on_device() {
-        return columns_on_device(arrays);
-    }
-    let given = bodies.columns();
-    let column = |place: Option<usize>, stride: i64| match place {
-        Some(place) => Column { offset: place as i64, stride },
-        None => Column::default(),
-    };
-    let vector = |k: usize| column(given.derivatives[k], 24);
-    Columns {
-        masses: column(given.masses, 8),
-        times: column(given.times, 8),
-        indices: column(given.indices, 4),
-        softening2: column(given.softening2, 8),
-        positions: vector(0),
-        velocities: vector(1),
-        accelerations: vector(2),
-        jerks: vector(3),
-        snaps: vector(4),
-        crackles: vector(5),
-        sixth_derivatives: vector(6),
-        seventh_derivatives: vector(7),
-    }
 }
