@@ -101,6 +101,119 @@ impl Places<'_> {
             }
         }
     }
+
+    /// Gives each component of a field of sources its column.
+    fn source_columns(&mut self) -> Result<Vec<SourceColumn>> {
+        let mut columns = Vec::new();
+        for (id, node) in self.nodes.iter().enumerate() {
+            if let Op::Input(Input::Field(Side::J, field, component)) = node.op {
+                let column = self.column(node.scalar);
+                self.of[id] = Some(Operand::Lanes(column));
+                memory::push(&mut columns, SourceColumn { field, component, scalar: node.scalar, column }, WHAT)?;
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Makes the step of a value, unless it has a place already, and returns whether it did.
+    fn step(&mut self, id: Id, steps: &mut Vec<Step>) -> Result<bool> {
+        if self.of[id].is_some() {
+            return Ok(false);
+        }
+        let node = &self.nodes[id];
+        let mut operands = [Operand::Uniform(0); 3];
+        for (k, operand) in node.op.operands().enumerate() {
+            let place = self.operand(operand)?;
+            // Steps of fewer operands have the first one in the place of the others.
+            let first = if k == 0 { place } else { operands[0] };
+            operands[k..].fill(first);
+            operands[k] = place;
+        }
+        let to = self.column(node.scalar);
+        self.of[id] = Some(Operand::Lanes(to));
+        memory::push(steps, Step { action: action(node, self.nodes), to, operands }, WHAT)?;
+        Ok(true)
+    }
+
+    /// Frees the columns of temporaries that no step after that of a value reads.
+    fn free_operands(&mut self, id: Id, last: &[Id]) -> Result<()> {
+        let nodes = self.nodes;
+        for operand in nodes[id].op.operands().filter(|operand| last[*operand] == id) {
+            let is_temporary = nodes[operand].stage == Stage::Pair;
+            if let (true, Some(Operand::Lanes(column))) = (is_temporary, self.of[operand]) {
+                let free = (column_bytes(nodes[operand].scalar), column);
+                if !self.free.contains(&free) {
+                    memory::push(&mut self.free, free, WHAT)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The values of a stage.
+fn of_stage(nodes: &[Node], stage: Stage) -> impl Iterator<Item = Id> {
+    nodes.iter().enumerate().filter(move |(_, node)| node.stage == stage).map(|(id, _)| id)
+}
+
+/// Returns the last step of a pair that reads each value. What outputs read stays: no step is the
+/// last.
+fn last_readers(pairs: &PairProgram) -> Result<Vec<Id>> {
+    let nodes = &pairs.nodes[..];
+    let mut last = memory::filled(nodes.len(), 0, WHAT)?;
+    for id in of_stage(nodes, Stage::Pair) {
+        nodes[id].op.operands().for_each(|operand| last[operand] = id);
+    }
+    for output in &pairs.outputs {
+        let read = [Some(output.term), output.second, output.condition];
+        read.into_iter().flatten().for_each(|id| last[id] = nodes.len());
+    }
+    Ok(last)
+}
+
+/// Returns what is made of the columns of a block for each output, and what is kept of it.
+fn joins_of(pairs: &PairProgram, places: &mut Places, steps: &mut Vec<Step>) -> Result<(Vec<Join>, Vec<Kept>)> {
+    let (mut joins, mut all) = (Vec::new(), Vec::new());
+    for output in &pairs.outputs {
+        let term = places.lanes(output.term, steps)?;
+        let second = output.second.map(|id| places.lanes(id, steps)).transpose()?;
+        let condition = output.condition.map(|id| places.lanes(id, steps)).transpose()?;
+        let mut scalar = places.nodes[output.term].scalar;
+        let accumulated = match output.reduction {
+            Reduction::Sum => pairs.results[output.result].accumulated,
+            Reduction::Count | Reduction::Any => Scalar::U32,
+            _ => scalar,
+        };
+        let joining = match output.reduction {
+            Reduction::Sum => Joining::Sum { second, negative: output.negative },
+            Reduction::Count | Reduction::Any if scalar == Scalar::Bool => Joining::Count,
+            Reduction::Count => Joining::Sum { second: None, negative: false },
+            Reduction::Min | Reduction::ArgMin => Joining::Extreme { greatest: false },
+            Reduction::Max | Reduction::ArgMax | Reduction::Any => Joining::Extreme { greatest: true },
+        };
+        memory::push(&mut joins, Join { joining, scalar, term, condition }, WHAT)?;
+        if joining == Joining::Count {
+            scalar = Scalar::U32;
+        }
+        let is_named = matches!(output.reduction, Reduction::ArgMin | Reduction::ArgMax);
+        let named = output.second.zip(second).filter(|_| is_named);
+        let named = named.map(|(id, column)| (term, column, places.nodes[id].scalar));
+        memory::push(&mut all, Kept { output: *output, scalar, accumulated, named, condition }, WHAT)?;
+    }
+    Ok((joins, all))
+}
+
+/// Returns the columns in which the address that `argmin` and `argmax` name is looked for afterwards.
+fn read_after_joins(kept: &[Kept]) -> Result<Vec<(Scalar, Column)>> {
+    let mut read: Vec<(Scalar, Column)> = Vec::new();
+    for Kept { scalar, named, condition, .. } in kept {
+        if let Some((key, value, of)) = named {
+            memory::reserve(&mut read, 3, WHAT)?;
+            read.extend([(*scalar, *key), (*of, *value)]);
+            read.extend(condition.map(|condition| (Scalar::Bool, condition)));
+        }
+    }
+    Ok(read)
 }
 
 fn action(node: &Node, nodes: &[Node]) -> Action {
@@ -127,100 +240,22 @@ impl Program {
         let nodes = &pairs.nodes[..];
         let of = memory::filled(nodes.len(), None, WHAT)?;
         let mut places = Places { nodes, of, row: Vec::new(), end: 0, free: Vec::new() };
-        let mut columns = Vec::new();
-        for (id, node) in nodes.iter().enumerate() {
-            if let Op::Input(Input::Field(Side::J, field, component)) = node.op {
-                let column = places.column(node.scalar);
-                places.of[id] = Some(Operand::Lanes(column));
-                memory::push(&mut columns, SourceColumn { field, component, scalar: node.scalar, column }, WHAT)?;
-            }
-        }
+        let columns = places.source_columns()?;
         let source_bytes = places.end;
-
-        // The last step that reads each value; what outputs read stays.
-        let mut last = memory::filled(nodes.len(), 0, WHAT)?;
-        for (id, node) in nodes.iter().enumerate().filter(|(_, node)| node.stage == Stage::Pair) {
-            node.op.operands().for_each(|operand| last[operand] = id);
-        }
-        for output in &pairs.outputs {
-            let read = [Some(output.term), output.second, output.condition];
-            read.into_iter().flatten().for_each(|id| last[id] = nodes.len());
-        }
+        let last = last_readers(pairs)?;
         let mut of_sources = Vec::new();
+        for id in of_stage(nodes, Stage::Source) {
+            places.step(id, &mut of_sources)?;
+        }
         let mut of_pairs = Vec::new();
-        for stage in [Stage::Source, Stage::Pair] {
-            for (id, node) in nodes.iter().enumerate().filter(|(_, node)| node.stage == stage) {
-                if places.of[id].is_some() {
-                    continue;
-                }
-                let mut operands = [Operand::Uniform(0); 3];
-                for (k, operand) in node.op.operands().enumerate() {
-                    let place = places.operand(operand)?;
-                    // Steps of fewer operands have the first one in the place of the others.
-                    let first = if k == 0 { place } else { operands[0] };
-                    operands[k..].fill(first);
-                    operands[k] = place;
-                }
-                let to = places.column(node.scalar);
-                places.of[id] = Some(Operand::Lanes(to));
-                let step = Step { action: action(node, nodes), to, operands };
-                if stage == Stage::Source {
-                    memory::push(&mut of_sources, step, WHAT)?;
-                    continue;
-                }
-                memory::push(&mut of_pairs, step, WHAT)?;
-                let mut done: Vec<Id> = node.op.operands().filter(|operand| last[*operand] == id).collect();
-                done.dedup();
-                for operand in done {
-                    let is_temporary = nodes[operand].stage == Stage::Pair;
-                    if let (true, Some(Operand::Lanes(column))) = (is_temporary, places.of[operand]) {
-                        let free = (column_bytes(nodes[operand].scalar), column);
-                        if !places.free.contains(&free) {
-                            memory::push(&mut places.free, free, WHAT)?;
-                        }
-                    }
-                }
+        for id in of_stage(nodes, Stage::Pair) {
+            if places.step(id, &mut of_pairs)? {
+                places.free_operands(id, &last)?;
             }
         }
-        let mut joins = Vec::new();
-        let mut kept = Vec::new();
-        for output in &pairs.outputs {
-            let term = places.lanes(output.term, &mut of_pairs)?;
-            let second = output.second.map(|id| places.lanes(id, &mut of_pairs)).transpose()?;
-            let condition = output.condition.map(|id| places.lanes(id, &mut of_pairs)).transpose()?;
-            let mut scalar = nodes[output.term].scalar;
-            let accumulated = match output.reduction {
-                Reduction::Sum => pairs.results[output.result].accumulated,
-                Reduction::Count | Reduction::Any => Scalar::U32,
-                _ => scalar,
-            };
-            let joining = match output.reduction {
-                Reduction::Sum => Joining::Sum { second, negative: output.negative },
-                Reduction::Count | Reduction::Any if scalar == Scalar::Bool => Joining::Count,
-                Reduction::Count => Joining::Sum { second: None, negative: false },
-                Reduction::Min | Reduction::ArgMin => Joining::Extreme { greatest: false },
-                Reduction::Max | Reduction::ArgMax | Reduction::Any => Joining::Extreme { greatest: true },
-            };
-            memory::push(&mut joins, Join { joining, scalar, term, condition }, WHAT)?;
-            if joining == Joining::Count {
-                scalar = Scalar::U32;
-            }
-            let is_named = matches!(output.reduction, Reduction::ArgMin | Reduction::ArgMax);
-            let named = output.second.zip(second).filter(|_| is_named);
-            let named = named.map(|(id, column)| (term, column, nodes[id].scalar));
-            memory::push(&mut kept, Kept { output: *output, scalar, accumulated, named, condition }, WHAT)?;
-        }
-        // The address that `argmin` and `argmax` name is looked for afterwards.
-        let mut read: Vec<(Scalar, Column)> = Vec::new();
-        for Kept { scalar, named, condition, .. } in &kept {
-            if let Some((key, value, of)) = named {
-                memory::reserve(&mut read, 3, WHAT)?;
-                read.extend([(*scalar, *key), (*of, *value)]);
-                read.extend(condition.map(|condition| (Scalar::Bool, condition)));
-            }
-        }
+        let (joins, kept) = joins_of(pairs, &mut places, &mut of_pairs)?;
         let of_sources = Steps::new(of_sources, Vec::new(), &[], level)?;
-        let of_pairs = Steps::new(of_pairs, joins, &read, level)?;
+        let of_pairs = Steps::new(of_pairs, joins, &read_after_joins(&kept)?, level)?;
         Ok(Program {
             columns,
             source_bytes,

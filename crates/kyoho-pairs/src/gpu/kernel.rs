@@ -6,15 +6,19 @@
 //! the sources of their lists. `move_numbers_8` and `move_numbers_4` read and write arrays of callers,
 //! `write_rows_8` and `write_rows_4` some rows of all columns.
 
+mod layout;
+mod sums;
+
 use std::collections::HashMap;
 
 use kyoho_core::memory::{self, collected};
-use kyoho_core::{CHUNK, Error, Result, SLICE_GROUPS, SLICES};
-use kyoho_language::PairProgram;
-use kyoho_language::limbs::{Component, LimbProgram, Statements, Variable};
+use kyoho_core::{CHUNK, Result, SLICE_GROUPS, SLICES};
+use kyoho_language::limbs::{LimbProgram, Statements, Variable};
 use kyoho_language::list::{Comparison, Id, Input, LimbInput, Node, Op, Stage, Two};
 use kyoho_language::syntax::Side;
 use kyoho_language::types::Scalar;
+
+pub use layout::Layout;
 
 use super::writer::{Header, Name, Operation, Place, Row, TEXT, Writer};
 
@@ -22,20 +26,6 @@ use super::writer::{Header, Name, Operation, Place, Row, TEXT, Writer};
 pub const THREADS: usize = 128;
 /// The sinks that are summed before their sums are fetched.
 pub const PIECE: usize = 1 << 16;
-/// The most bytes of the shared memory of a block.
-const SHARED: usize = 32 << 10;
-/// The most bytes of the structure of parameters.
-const MOST_VALUES: usize = 3072;
-/// The operations up to which pairs of single precision are written out several times in a loop; half
-/// as many where doubles occur.
-const WRITTEN_OUT: usize = 1 << 10;
-
-/// The operations after which sums of a block of sources end. Longer blocks take less to join, and
-/// shorter ones let more threads work for few sinks.
-const OPERATIONS_OF_BLOCK: usize = 1 << 13;
-/// The fewest sources of a block.
-const LEAST_BLOCK: usize = 32;
-
 /// The names of the kernels.
 pub const NAMES: [&str; 9] = [
     "prepare_sources",
@@ -72,163 +62,6 @@ pub const COUNTS: [&[&str]; 9] = [
     &["rows", "columns", "room", "to_first", "from_first"],
     &["rows", "columns", "room", "to_first", "from_first"],
 ];
-
-/// A number in a row of bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct Cell {
-    /// The operation whose value it is.
-    pub id: Id,
-    /// The type.
-    pub scalar: Scalar,
-    /// Its first byte.
-    pub byte: usize,
-}
-
-/// Where the numbers of a program lie on the device, and how its loops are written.
-#[derive(Debug)]
-pub struct Layout {
-    /// The numbers that depend on a source alone and that pairs need.
-    pub record: Vec<Cell>,
-    /// The bytes of a record, a multiple of 16.
-    pub record_bytes: usize,
-    /// The numbers that depend on parameters alone and that others need.
-    pub values: Vec<Cell>,
-    /// The bytes of them, a multiple of 8.
-    pub value_bytes: usize,
-    /// The place of each variable of a slice among those of its size.
-    pub variables: Vec<usize>,
-    /// How many of them have 8 and how many 4 bytes.
-    pub counts: [usize; 2],
-    /// The bytes that a body has in the columns before each one of its side.
-    pub columns: [Vec<usize>; 2],
-    /// How many columns of each side have 8 and how many 4 bytes.
-    pub column_counts: [[usize; 2]; 2],
-    /// The first byte of each table.
-    pub tables: Vec<usize>,
-    /// The bytes of all tables.
-    pub table_bytes: usize,
-    /// The sources that are read into shared memory together.
-    tile: usize,
-    /// The sources whose terms are added one after another, before their sum goes to the slice's.
-    pub block: usize,
-    /// The sinks of a thread.
-    pub sinks: usize,
-    /// How often a pair is written out in a loop.
-    times: usize,
-}
-
-/// What there is no memory for if a layout cannot be made.
-const LAYOUT: &str = "the layout of a pair interaction on a GPU";
-
-/// Returns places for numbers, the larger ones first, and the bytes of them.
-fn placed(ids: Vec<(Id, Scalar)>) -> Result<(Vec<Cell>, usize)> {
-    let mut byte = 0;
-    let mut cells = Vec::new();
-    for size in [8, 4] {
-        // A number of 4 bytes is never in 16 bytes with one of 8, so that they can be read together.
-        byte = usize::next_multiple_of(byte, 16);
-        for (id, scalar) in ids.iter().copied().filter(|(_, scalar)| scalar.size() == size) {
-            memory::push(&mut cells, Cell { id, scalar, byte }, LAYOUT)?;
-            byte += size;
-        }
-    }
-    Ok((cells, byte))
-}
-
-/// Returns the place of each number among those of its size, and how many have 8 and 4 bytes.
-fn by_size(scalars: impl Iterator<Item = Scalar>) -> Result<(Vec<usize>, [usize; 2])> {
-    let mut counts = [0; 2];
-    let places = scalars.map(|scalar| {
-        let count = &mut counts[usize::from(scalar.size() == 4)];
-        *count += 1;
-        *count - 1
-    });
-    Ok((collected(places, LAYOUT)?, counts))
-}
-
-impl Layout {
-    /// Makes the layout of a program.
-    pub fn new(pairs: &PairProgram, program: &LimbProgram) -> Result<Layout> {
-        let nodes = &program.pair.nodes;
-        let needed = |stage: Stage| {
-            let by_nodes = nodes.iter().filter(move |node| node.stage > stage).flat_map(|node| node.op.operands());
-            let by_updates = program.pair.updates.iter().flat_map(|update| [Some(update.value), update.condition]);
-            let ids = by_nodes.chain(by_updates.flatten()).filter(|id| nodes[*id].stage == stage);
-            let mut ids: Vec<Id> = collected(ids, LAYOUT)?;
-            ids.sort_unstable();
-            ids.dedup();
-            collected(ids.into_iter().map(|id| (id, nodes[id].scalar)), LAYOUT)
-        };
-        let (record, record_bytes) = placed(needed(Stage::Source)?)?;
-        let (values, value_bytes) = placed(needed(Stage::Run)?)?;
-        let record_bytes = record_bytes.next_multiple_of(16).max(16);
-        let value_bytes = value_bytes.next_multiple_of(8);
-        if value_bytes > MOST_VALUES || 16 * record_bytes > SHARED {
-            let (what, bytes, most) = if value_bytes > MOST_VALUES {
-                ("the parameters", value_bytes, MOST_VALUES)
-            } else {
-                ("each source", record_bytes, SHARED / 16)
-            };
-            return Err(Error::BadOption {
-                name: format!("the number of bytes of {what} of the pair interaction {} on a GPU", pairs.name),
-                value: bytes.to_string(),
-                allowed: format!("up to {most}; the backend cpu takes more"),
-            });
-        }
-        let (variables, counts) =
-            by_size(program.variables[..program.of_slice].iter().map(|variable| variable.scalar))?;
-        let of_side = |side: usize| by_size(program.columns[side].iter().map(|column| column.scalar));
-        let by_side = [of_side(0)?, of_side(1)?];
-        let column_counts = [by_side[0].1, by_side[1].1];
-        let columns = |side: usize| {
-            let (places, [eights, _]) = &by_side[side];
-            // Columns of 4 bytes follow those of 8.
-            let before = |(column, place): (&Component, usize)| match column.scalar.size() {
-                8 => 8 * place,
-                _ => 8 * eights + 4 * place,
-            };
-            collected(program.columns[side].iter().zip(places.iter().copied()).map(before), LAYOUT)
-        };
-        let columns = [columns(0)?, columns(1)?];
-        let mut table_bytes = 0;
-        let tables = pairs.parameters.iter().map(|parameter| {
-            let first = table_bytes;
-            if !parameter.extents.is_empty() {
-                table_bytes += (parameter.count() * parameter.of.scalar.size()).next_multiple_of(8);
-            }
-            first
-        });
-        let tables = collected(tables, LAYOUT)?;
-        let operations = nodes.iter().filter(|node| node.stage == Stage::Pair).count();
-        let wide = nodes.iter().filter(|node| node.stage == Stage::Pair && node.scalar.size() == 8).count();
-        // A source that is read once serves two sinks of short pairs of single precision. Doubles
-        // gain nothing by it, as they are slower than what is read.
-        let sinks = if wide == 0 && operations <= 64 { 2 } else { 1 };
-        let (most, written_out) = if wide == 0 { (32, WRITTEN_OUT) } else { (8, WRITTEN_OUT / 2) };
-        let is_fitting = |times: &usize| *times <= most && times * sinks * operations <= written_out;
-        let times = [32, 16, 8, 4, 2].into_iter().find(is_fitting).unwrap_or(1);
-        let fitting = SHARED / record_bytes;
-        let tile = CHUNK.min(1 << fitting.ilog2());
-        let sources = OPERATIONS_OF_BLOCK / operations.max(1);
-        let block = (1 << sources.max(1).ilog2()).clamp(LEAST_BLOCK, CHUNK).min(tile);
-        Ok(Layout {
-            record,
-            record_bytes,
-            values,
-            value_bytes,
-            variables,
-            counts,
-            columns,
-            column_counts,
-            tables,
-            table_bytes,
-            tile,
-            block,
-            sinks,
-            times: times.min(block),
-        })
-    }
-}
 
 /// Returns the text of the kernels of a program.
 pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) -> Result<String> {
@@ -493,112 +326,6 @@ impl<W: Writer> Kernels<'_, W> {
         Ok(names)
     }
 
-    fn sum_pairs(&mut self) -> Result<()> {
-        let (program, layout) = (self.program, self.layout);
-        let (tile, bytes) = (layout.tile, layout.record_bytes as u32);
-        self.begin(1, layout.value_bytes, tile * layout.record_bytes);
-        let (thread, block) = (self.writer.thread(), self.writer.block());
-        let count = |kernels: &mut Self, name: &'static str| kernels.writer.count(name);
-        let (sinks, first, room) = (count(self, "sinks"), count(self, "first"), count(self, "room"));
-        let (sources, blocks) = (count(self, "sources"), count(self, "blocks_of_sinks"));
-        let (first_unit, units, span) = (count(self, "first_unit"), count(self, "units"), count(self, "span"));
-        let (width, first_row) = (count(self, "width"), count(self, "first_row"));
-        let whole = |kernels: &mut Self, number: usize| kernels.writer.whole(number as u32);
-        let one = whole(self, 1);
-        let row = self.writer.of_whole(Two::Div, &block, &blocks);
-        let before = self.writer.of_whole(Two::Mul, &row, &blocks);
-        let block = self.writer.of_whole(Two::Sub, &block, &before);
-        let of_block = whole(self, THREADS * layout.sinks);
-        let first_of_block = self.writer.of_whole(Two::Mul, &block, &of_block);
-        let first_of_block = self.writer.of_whole(Two::Add, &first_of_block, &thread);
-        let last = self.writer.of_whole(Two::Sub, &sinks, &one);
-
-        let of_run = self.values()?;
-        let mut places = Vec::new();
-        let mut names = Vec::new();
-        let mut variables = Vec::new();
-        for sink in 0..layout.sinks {
-            let more = whole(self, sink * THREADS);
-            let place = self.writer.of_whole(Two::Add, &first_of_block, &more);
-            // Threads beyond the last sink compute it again and write nothing.
-            let body = self.writer.of_whole(Two::Min, &place, &last);
-            let body = self.writer.of_whole(Two::Add, &body, &first);
-            names.push(self.sink(&of_run, &room, &body)?);
-            places.push(place);
-            variables.push(self.variables(program.variables.len())?);
-        }
-
-        // Units of sources: chunks, of which a slice has each 24th, or one block.
-        let first_unit = self.writer.of_whole(Two::Add, &row, &first_unit);
-        let end_unit = self.writer.of_whole(Two::Add, &first_unit, &span);
-        let end_unit = self.writer.of_whole(Two::Min, &end_unit, &units);
-        let unit = self.writer.begin_loop(&first_unit, &end_unit, SLICES as u32);
-        let first_source = self.writer.of_whole(Two::Mul, &unit, &width);
-        let rest = self.writer.of_whole(Two::Sub, &sources, &first_source);
-        let count = self.writer.of_whole(Two::Min, &rest, &width);
-        let zero = whole(self, 0);
-        let part = self.writer.begin_loop(&zero, &count, tile as u32);
-        let (tile, record) = (whole(self, tile), whole(self, layout.record_bytes));
-        let rest = self.writer.of_whole(Two::Sub, &count, &part);
-        let here = self.writer.of_whole(Two::Min, &rest, &tile);
-        let end = self.writer.of_whole(Two::Mul, &here, &record);
-        let source = self.writer.of_whole(Two::Add, &first_source, &part);
-        self.writer.barrier();
-        let unit = whole(self, 16);
-        let begin = self.writer.of_whole(Two::Mul, &thread, &unit);
-        let byte = self.writer.begin_loop(&begin, &end, 16 * THREADS as u32);
-        self.writer.share(&Place { memory: "records", terms: &[(&source, bytes), (&byte, 1)] }, &byte);
-        self.writer.end_loop();
-        self.writer.barrier();
-        // Whole blocks, whose pairs are written out.
-        let bytes_of_block = layout.block * layout.record_bytes;
-        let [sources_of_block, of_block] = [layout.block, bytes_of_block].map(|number| whole(self, number));
-        let blocks = self.writer.of_whole(Two::Div, &here, &sources_of_block);
-        let whole_blocks = self.writer.of_whole(Two::Mul, &blocks, &of_block);
-        let sum = |kernels: &mut Self, from: &Name, to: &Name, times: usize| -> Result<()> {
-            let place = kernels.writer.begin_loop(from, to, bytes * times as u32);
-            for time in 0..times {
-                let of_source = kernels.record(&Row::Shared(&place), time * layout.record_bytes)?;
-                for (names, variables) in names.iter().zip(&variables) {
-                    let mut of_pair = copied(names)?;
-                    extend(&mut of_pair, copied(&of_source)?)?;
-                    kernels.statements(&program.pair, variables, &[], &of_pair)?;
-                }
-            }
-            kernels.writer.end_loop();
-            for variables in &variables {
-                kernels.statements(&program.chunk, variables, &[], &Names::new())?;
-            }
-            Ok(())
-        };
-        let begin = self.writer.begin_loop(&zero, &whole_blocks, bytes_of_block as u32);
-        let end_of_block = self.writer.of_whole(Two::Add, &begin, &of_block);
-        sum(self, &begin, &end_of_block, layout.times)?;
-        self.writer.end_loop();
-        // The last one is added source by source: how much of it could be written out would take a
-        // quotient to know.
-        let is_part = self.less(&whole_blocks, &end);
-        self.writer.begin_if(&is_part);
-        sum(self, &whole_blocks, &end, 1)?;
-        self.writer.end_if();
-        self.writer.end_loop();
-        self.writer.end_loop();
-
-        let row = self.writer.of_whole(Two::Add, &row, &first_row);
-        for (place, variables) in places.iter().zip(&variables) {
-            let is_one = self.less(place, &sinks);
-            self.writer.begin_if(&is_one);
-            for (number, variable) in variables[..program.of_slice].iter().enumerate() {
-                self.stored(("partials8", "partials4"), number, (&row, place, Some(&sinks)), |writer, scalar, to| {
-                    writer.store(scalar, to, variable);
-                });
-            }
-            self.writer.end_if();
-        }
-        self.writer.end_kernel();
-        Ok(())
-    }
-
     /// Reads a record of a source.
     fn record(&mut self, place: &Row, byte: usize) -> Result<Names> {
         let mut names = Names::new();
@@ -697,53 +424,6 @@ impl<W: Writer> Kernels<'_, W> {
         for (number, variable) in variables.iter().enumerate() {
             let place = (&slice, &sink, Some(&sinks));
             self.stored(("partials8", "partials4"), number, place, |writer, scalar, to| {
-                writer.store(scalar, to, variable);
-            });
-        }
-        self.writer.end_if();
-        self.writer.end_kernel();
-        Ok(())
-    }
-
-    fn sum_lists(&mut self) -> Result<()> {
-        let (program, layout) = (self.program, self.layout);
-        self.begin(3, layout.value_bytes, 0);
-        let place = self.thread();
-        let (sinks, first) = (self.writer.count("sinks"), self.writer.count("first"));
-        let (room, piece) = (self.writer.count("room"), self.writer.count("piece"));
-        let has_addresses = self.writer.count("has_addresses");
-        let zero = self.writer.whole(0);
-        let has_addresses = self.less(&zero, &has_addresses);
-        let is_one = self.less(&place, &sinks);
-        self.writer.begin_if(&is_one);
-        let of_run = self.values()?;
-        let body = self.writer.of_whole(Two::Add, &place, &first);
-        let names = self.sink(&of_run, &room, &body)?;
-        let variables = self.variables(program.variables.len())?;
-        // The first place of the sink's list and the number of its sources.
-        let scalars = [Scalar::U32; 2];
-        let list = self.writer.load_row(&scalars, &Row::Device(Place { memory: "lists", terms: &[(&place, 8)] }), 0);
-        let end = self.writer.of_whole(Two::Add, &list[0], &list[1]);
-        let block = self.writer.begin_loop(&list[0], &end, layout.block as u32);
-        let size = self.writer.whole(layout.block as u32);
-        let rest = self.writer.of_whole(Two::Sub, &end, &block);
-        let count = self.writer.of_whole(Two::Min, &rest, &size);
-        let end_of_block = self.writer.of_whole(Two::Add, &block, &count);
-        let at = self.writer.begin_loop(&block, &end_of_block, 1);
-        let address = self.writer.variable(Scalar::U32, &at);
-        self.writer.begin_if(&has_addresses);
-        let listed = self.writer.load(Scalar::U32, &Place { memory: "addresses", terms: &[(&at, 4)] });
-        self.writer.assign(&address, Scalar::U32, &listed, None);
-        self.writer.end_if();
-        let terms = [(&address, layout.record_bytes as u32)];
-        let mut of_pair = names;
-        extend(&mut of_pair, self.record(&Row::Device(Place { memory: "records", terms: &terms }), 0)?)?;
-        self.statements(&program.pair, &variables, &[], &of_pair)?;
-        self.writer.end_loop();
-        self.statements(&program.chunk, &variables, &[], &Names::new())?;
-        self.writer.end_loop();
-        for (number, variable) in variables[..program.of_slice].iter().enumerate() {
-            self.stored(("results8", "results4"), number, (&piece, &place, None), |writer, scalar, to| {
                 writer.store(scalar, to, variable);
             });
         }
