@@ -1,12 +1,16 @@
 //! Trees on CPU threads.
 //!
-//! `octree` sorts bodies and makes cells, `sources` their moments, `sinks` what the walk needs
-//! of cells of sinks, and `walk` the sums. `neighbours` and `stackless` have trees of their own kind.
+//! `octree` sorts bodies and makes cells, `sources` their moments, `sinks` what passes need of cells
+//! of sinks. `sums` makes the two passes, each a `walk` through the cells of sinks: `first_pass` and
+//! `second_pass`, which leaves `near` sums. `neighbours` and `stackless` have trees of their own kind.
 
 pub mod block;
 mod cell_list;
+mod first_pass;
+mod near;
 mod neighbours;
 mod octree;
+mod second_pass;
 mod sinks;
 mod sources;
 pub mod stackless;

@@ -1,0 +1,209 @@
+//! Direct sums over the near cells of a group of sinks.
+
+use std::ops::Range;
+
+use kyoho_core::{CHUNK, IndexRange, Result, memory};
+use kyoho_laws::expansion::MAX_COMPONENTS;
+use kyoho_laws::lanes::MAX_LANES;
+use kyoho_laws::simd::expansions::Number;
+use kyoho_laws::simd::tile::{Group, LaneSums, Tile};
+use kyoho_methods::cpu::lanes::{Summation, in_groups};
+
+use super::second_pass::{Scratch, Walk};
+use super::sources::Sources;
+
+/// The sources of a tile; the places behind them are overwritten.
+const SOURCES_OF_TILE: usize = CHUNK - MAX_LANES;
+/// The index of a source that is all bodies in a point. No sink has it.
+const OF_POINT: i32 = -2;
+/// The most sinks whose near sums are made at a time.
+const SINKS_AT_ONCE: usize = 256;
+
+impl<E: Number> Walk<'_, '_, E> {
+    /// Makes the forces of a group: its local expansion, and the sums over the cells of a list.
+    /// Returns the number of pairs.
+    pub(super) fn near(
+        &self,
+        sinks: Range<usize>,
+        (center, radius): ([f64; 3], f64),
+        local: &[E; MAX_COMPONENTS],
+        cells: &[u32],
+        scratch: &mut Scratch<E>,
+        out: &mut [[f64; 4]],
+    ) -> Result<u64> {
+        let Scratch { lanes, lane_sums, tile, sums, ranges, points, rows, positions, .. } = scratch;
+        let (kernel, interaction) = (self.with.kernel, self.with.interaction);
+        let tile = match tile {
+            Some(tile) => tile,
+            none => none.insert(Tile::new(kernel.rows())?),
+        };
+        let sources = self.list_sources(cells, ranges, points)?;
+        let units = self.sources.units.units;
+        let mut first = sinks.start;
+        while first < sinks.end {
+            let end = sinks.end.min(first + SINKS_AT_ONCE);
+            let count = end - first;
+            for k in 0..3 {
+                positions[k].clear();
+                memory::reserve(&mut positions[k], count, "sinks")?;
+                positions[k].extend(self.positions[k][first..end].iter().map(|x| x - center[k]));
+            }
+            let places = &self.places[first..end];
+            let group = |members: Range<usize>| {
+                let positions = std::array::from_fn(|k| &positions[k][members.clone()]);
+                Group::at_rest(positions, &places[members.clone()], self.softening2, kernel.limbs())
+            };
+            lanes.pack_groups(count, in_groups(count, kernel.lanes()), kernel.lanes(), group)?;
+            let summation = Summation::new(kernel, lanes, interaction, units, true);
+            let packed = summation.units(0..lanes.units.len());
+            memory::lengthen(lane_sums, packed.len(), "sums by lane", LaneSums::new)?;
+            lane_sums[..packed.len()].iter_mut().for_each(|sums| sums.clear(interaction.n_outputs));
+            let flush = |tile: &mut Tile<E>, count: usize| {
+                tile.close(count, |_| true, true);
+                packed.iter().zip(&mut *lane_sums).for_each(|(unit, sums)| summation.sum(unit, tile, sums));
+                tile.range = IndexRange::EMPTY;
+            };
+            self.in_tiles((ranges, points), center, tile, flush);
+            sums.reserve(count, interaction.n_outputs, false)?;
+            sums.reset(count, interaction.n_outputs, false);
+            summation.add(packed, &lane_sums[..packed.len()], (sums, 0));
+            self.add_values(local, positions, rows, radius)?;
+            for sink in 0..count {
+                let row = &mut out[first - sinks.start + sink];
+                for k in 0..4 {
+                    let far = rows[3 + k][sink].to_f64() * units.sum_unit(k);
+                    row[k] = sums.values[sink * 4 + k] + if k == 0 { -far } else { far };
+                }
+                self.leave_out(first + sink, ranges, row);
+            }
+            first = end;
+        }
+        Ok((sources * sinks.len()) as u64)
+    }
+
+    /// Lists the bodies of near cells as ranges, and the cells whose bodies are in one point, and
+    /// returns the number of sources.
+    fn list_sources(&self, cells: &[u32], ranges: &mut Vec<Range<usize>>, points: &mut Vec<u32>) -> Result<usize> {
+        // Cells that follow one another are one range. Bodies in one point are one source.
+        ranges.clear();
+        points.clear();
+        for number in cells {
+            let cell = &self.sources.tree.cells[*number as usize];
+            if cell.is_point() {
+                memory::push(points, *number, "near cells")?;
+                continue;
+            }
+            let range = cell.body_range();
+            match ranges.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => memory::push(ranges, range, "near cells")?,
+            }
+        }
+        Ok(ranges.iter().map(|range| range.len()).sum::<usize>() + points.len())
+    }
+
+    /// Gathers sources into tiles, relative to a centre. `flush` gets each tile with the number of its
+    /// sources.
+    fn in_tiles(
+        &self,
+        (ranges, points): (&[Range<usize>], &[u32]),
+        center: [f64; 3],
+        tile: &mut Tile<E>,
+        mut flush: impl FnMut(&mut Tile<E>, usize),
+    ) {
+        let Sources { positions: [x, y, z], masses, .. } = self.sources;
+        let bodies = [&x[..], &y[..], &z[..], &masses[..]];
+        let mut filled = 0;
+        tile.range = IndexRange::EMPTY;
+        for range in ranges {
+            let mut range = range.clone();
+            while !range.is_empty() {
+                let count = range.len().min(SOURCES_OF_TILE - filled);
+                let some = (range.start, count);
+                self.expansions.gather(bodies, some, center, self.with.kernel.limbs(), (tile, filled));
+                if let Some(alike) = self.alike {
+                    let firsts = &alike.firsts[range.start..range.start + count];
+                    tile.indices_mut()[filled..filled + count].copy_from_slice(firsts);
+                    tile.range = firsts.iter().fold(tile.range, |range, first| range.with(*first));
+                }
+                filled += count;
+                range.start += count;
+                if filled == SOURCES_OF_TILE {
+                    flush(tile, filled);
+                    filled = 0;
+                }
+            }
+        }
+        for number in points {
+            if filled == SOURCES_OF_TILE {
+                flush(tile, filled);
+                filled = 0;
+            }
+            self.gather_point(*number, center, (tile, filled));
+            filled += 1;
+        }
+        if filled > 0 {
+            flush(tile, filled);
+        }
+    }
+
+    /// Puts all bodies of a cell, which are in one point, into a tile as one source, which no sink
+    /// leaves out: its own one is taken out of the sums.
+    fn gather_point(&self, number: u32, center: [f64; 3], (tile, place): (&mut Tile<E>, usize)) {
+        let Sources { positions: [x, y, z], masses, moments, tree, .. } = self.sources;
+        let first = tree.cells[number as usize].first_body as usize;
+        let (bodies, limbs) = ([&x[..], &y[..], &z[..], &masses[..]], self.with.kernel.limbs());
+        self.expansions.gather(bodies, (first, 1), center, limbs, (tile, place));
+        tile.rows_mut()[place] = moments[number as usize * self.expansions.stride()];
+        tile.indices_mut()[place] = OF_POINT;
+    }
+
+    /// Makes the values of a local expansion at positions relative to its centre.
+    fn add_values(
+        &self,
+        local: &[E; MAX_COMPONENTS],
+        positions: &[Vec<f64>; 3],
+        rows: &mut [Vec<E>; 7],
+        radius: f64,
+    ) -> Result<()> {
+        let count = positions[0].len();
+        let padded = count.next_multiple_of(MAX_LANES);
+        let zero = E::from_f64(0.0);
+        for row in rows.iter_mut() {
+            row.clear();
+            memory::lengthen(row, padded, "sinks", || zero)?;
+        }
+        if radius < f64::INFINITY {
+            for (row, positions) in rows.iter_mut().zip(positions) {
+                row.iter_mut().zip(positions).for_each(|(to, position)| *to = E::from_f64(*position));
+            }
+            let [x, y, z, values @ ..] = rows;
+            let [a, b, c, d] = values;
+            self.expansions.values(local, [&x[..], &y[..], &z[..]], [&mut a[..], &mut b[..], &mut c[..], &mut d[..]]);
+        }
+        Ok(())
+    }
+
+    /// Takes the sources that exert no force on a sink out of the sums, where they were part of
+    /// expansions.
+    fn leave_out(&self, sink: usize, ranges: &[Range<usize>], row: &mut [f64; 4]) {
+        let units = self.sources.units.units;
+        let mut place = self.places[sink];
+        while let Ok(source) = usize::try_from(place) {
+            place = self.alike.map_or(-1, |alike| alike.nexts[source]);
+            if ranges.iter().any(|range| range.contains(&source)) {
+                continue;
+            }
+            let r: [f64; 3] = std::array::from_fn(|k| self.sources.positions[k][source] - self.positions[k][sink]);
+            let s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + self.softening2;
+            if s2 > 0.0 {
+                let inverse = 1.0 / s2.sqrt();
+                let potential = self.sources.masses[source] * inverse;
+                row[0] += potential * units.sum_unit(0);
+                for k in 0..3 {
+                    row[1 + k] -= potential * inverse * inverse * r[k] * units.sum_unit(1 + k);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The second pass: near sums, and the expansions of cells that are accepted.
+
+use std::ops::Range;
+
+use kyoho_core::{Pooled, Result, Sums, memory};
+use kyoho_laws::expansion::MAX_COMPONENTS;
+use kyoho_laws::lanes::MAX_LANES;
+use kyoho_laws::simd::expansions::{Expansions, MAX_CHILDREN, Number, Tests};
+use kyoho_laws::simd::tile::{LaneSums, Tile};
+use kyoho_methods::cpu::lanes::SinkLanes;
+
+use super::cell_list::CellList;
+use super::octree::Octree;
+use super::sinks::Extent;
+use super::sources::Sources;
+use super::sums::{Alike, Counts, TreeSums};
+use super::walk::{self, Handed, Pass, Sorting, sink_cell};
+use crate::criterion::MOST_NEAR;
+
+/// The memory that a thread sums in.
+pub struct Scratch<E> {
+    pub counts: Counts,
+    pub sorting: Sorting,
+    pub lanes: SinkLanes<E>,
+    pub lane_sums: Vec<LaneSums<E>>,
+    pub tile: Option<Tile<E>>,
+    pub sums: Sums,
+    /// The cells that are left to direct sums of one sink.
+    pub kept: CellList,
+    /// The bodies of near cells.
+    pub ranges: Vec<Range<usize>>,
+    /// Near cells whose bodies are in one point.
+    pub points: Vec<u32>,
+    /// Positions of sinks, and the values of the local expansion.
+    pub rows: [Vec<E>; 7],
+    pub positions: [Vec<f64>; 3],
+}
+
+impl<E: Number> Default for Scratch<E> {
+    fn default() -> Scratch<E> {
+        Scratch {
+            counts: Counts::default(),
+            sorting: Sorting::default(),
+            lanes: SinkLanes::default(),
+            lane_sums: Vec::new(),
+            tile: None,
+            sums: Sums::default(),
+            kept: CellList::default(),
+            ranges: Vec::new(),
+            points: Vec::new(),
+            rows: Default::default(),
+            positions: Default::default(),
+        }
+    }
+}
+
+/// The sums over near sources and accepted expansions.
+pub struct Walk<'a, 'b, E: Number> {
+    pub with: &'a TreeSums<'b, E>,
+    pub sources: &'a Sources<E>,
+    pub expansions: &'a dyn Expansions<E>,
+    pub tree: &'a Octree,
+    pub extents: &'a [Extent],
+    /// The coordinates of sinks, in the units of the tree of sources.
+    pub positions: &'a [Pooled<f64>; 3],
+    /// For each sink the place of the source that is left out.
+    pub places: &'a [i32],
+    pub alike: Option<&'a Alike>,
+    pub tests: Tests<E>,
+    /// The acceleration of each sink by the first pass, or of its leaf.
+    pub accelerations: &'a [[f64; 2]],
+    pub tolerance: f64,
+    pub softening2: f64,
+}
+
+impl<E: Number> Pass for Walk<'_, '_, E> {
+    type State = [E; MAX_COMPONENTS];
+    type Out = [f64; 4];
+    type Scratch = Scratch<E>;
+
+    fn first(&self) -> [E; MAX_COMPONENTS] {
+        [E::from_f64(0.0); MAX_COMPONENTS]
+    }
+
+    fn visit(
+        &self,
+        cell: usize,
+        state: &[E; MAX_COMPONENTS],
+        list: &[u32],
+        (kept, states): &mut Handed<[E; MAX_COMPONENTS]>,
+        scratch: &mut Scratch<E>,
+        out: &mut [[f64; 4]],
+    ) -> Result<bool> {
+        let (extent, of_cell) = (&self.extents[cell], &self.tree.cells[cell]);
+        let opens_all = extent.is_group && self.tests.by_angle;
+        let sink = sink_cell(extent.center, extent.radius, self.tolerance * extent.least, opens_all);
+        let test = walk::test(self.expansions, &self.sources.records, &self.tests, &sink);
+        let most = if extent.is_group && !opens_all { MOST_NEAR } else { u32::MAX };
+        let tests = scratch.sorting.sort(&self.sources.tree.cells, (list, most), kept, test)?;
+        let accepted = &scratch.sorting.accepted;
+        let mut local = *state;
+        let Sources { records, moments, .. } = self.sources;
+        if !accepted.is_empty() {
+            self.expansions.add_far(records, moments, accepted, &sink, self.tests.softening2, &mut local);
+        }
+        let far = accepted.len() as u64;
+        let far_of_sinks = far * u64::from(of_cell.bodies);
+        let mut counts = Counts { far, far_of_sinks, tests, ..Counts::default() };
+        let sinks = of_cell.body_range();
+        if extent.is_group {
+            counts.near = self.near(sinks, (extent.center, extent.radius), &local, kept, scratch, out)?;
+            counts.groups = 1;
+        } else if extent.is_split {
+            self.split(cell, &local, kept, scratch, out, &mut counts)?;
+        } else {
+            memory::lengthen(states, MAX_CHILDREN, "local expansions", || self.first())?;
+            self.hand_down(&local, extent, of_cell.child_range().map(|child| self.extents[child].center), states);
+        }
+        scratch.counts.add(&counts);
+        Ok(!extent.is_group && !extent.is_split)
+    }
+}
+
+impl<E: Number> Walk<'_, '_, E> {
+    /// Shifts a local expansion to other centres. A cell that is too large for one hands none down.
+    fn hand_down(
+        &self,
+        local: &[E; MAX_COMPONENTS],
+        extent: &Extent,
+        centers: impl ExactSizeIterator<Item = [f64; 3]>,
+        shifted: &mut [[E; MAX_COMPONENTS]],
+    ) {
+        if extent.radius < f64::INFINITY {
+            let count = centers.len();
+            let mut shifts = [[E::from_f64(0.0); MAX_LANES]; 3];
+            for (place, to) in centers.enumerate() {
+                (0..3).for_each(|k| shifts[k][place] = E::from_f64(to[k] - extent.center[k]));
+            }
+            self.expansions.shift(local, &shifts, count, shifted);
+        } else {
+            shifted.fill(self.first());
+        }
+    }
+
+    /// Makes the forces of the sinks of a leaf one by one.
+    fn split(
+        &self,
+        cell: usize,
+        local: &[E; MAX_COMPONENTS],
+        list: &[u32],
+        scratch: &mut Scratch<E>,
+        out: &mut [[f64; 4]],
+        counts: &mut Counts,
+    ) -> Result<()> {
+        let extent = &self.extents[cell];
+        let all = self.tree.cells[cell].body_range();
+        let mut kept = std::mem::take(&mut scratch.kept);
+        let mut first = all.start;
+        while first < all.end {
+            let some = first..all.end.min(first + MAX_CHILDREN);
+            let center = |sink: usize| [self.positions[0][sink], self.positions[1][sink], self.positions[2][sink]];
+            let mut locals = [[E::from_f64(0.0); MAX_COMPONENTS]; MAX_CHILDREN];
+            self.hand_down(local, extent, some.clone().map(center), &mut locals);
+            for (sink, local) in some.clone().zip(&mut locals) {
+                let least = self.accelerations[sink][0].max(extent.floor);
+                let of_sink = sink_cell(center(sink), 0.0, self.tolerance * least, true);
+                let test = walk::test(self.expansions, &self.sources.records, &self.tests, &of_sink);
+                counts.tests += scratch.sorting.sort(&self.sources.tree.cells, (list, u32::MAX), &mut kept, test)?;
+                let accepted = &scratch.sorting.accepted;
+                counts.far += accepted.len() as u64;
+                counts.far_of_sinks += accepted.len() as u64;
+                if !accepted.is_empty() {
+                    let Sources { records, moments, .. } = self.sources;
+                    self.expansions.add_far(records, moments, accepted, &of_sink, self.tests.softening2, local);
+                }
+                let out = &mut out[sink - all.start..][..1];
+                counts.near += self.near(sink..sink + 1, (center(sink), 0.0), local, &kept, scratch, out)?;
+                counts.groups += 1;
+            }
+            first = some.end;
+        }
+        scratch.kept = kept;
+        Ok(())
+    }
+}
