@@ -12,7 +12,7 @@ use crate::arrays::work::{FLAGS, GROUP_COUNTS, GROUP_SUMS};
 use crate::block_steps::kernels::{
     CHAIN_THREADS, CHAINED, NOTE_HEAD, NOTE_NUMBERS, NOTES, SETS, STEP_THREADS, WORDS_OF_BLOCK, has_chains,
 };
-use kyoho_direct::gpu::sums::STRIDE;
+use kyoho_direct::gpu::pieces::STRIDE;
 use kyoho_direct::gpu::waiting::{LETTER_HEAD, PATIENCE};
 use kyoho_laws::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
 use kyoho_lists::gpu::plan::{

@@ -3,7 +3,8 @@
 use bytemuck::Pod;
 
 use kyoho_core::{Block, Interaction, Result, SLICES, Sources, Units, memory};
-use kyoho_direct::gpu::sums::{STRIDE, plans};
+use kyoho_direct::gpu::pieces::STRIDE;
+use kyoho_direct::gpu::sums::plans;
 use kyoho_hal::gpu::{Gpu, Place};
 use kyoho_methods::DeviceOptions;
 use kyoho_methods::block_steps::{StepRules, body_numbers};

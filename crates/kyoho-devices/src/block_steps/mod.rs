@@ -337,7 +337,7 @@ impl<G: Gpu> GpuDevice<G> {
         self.fetch(&taken.members.0, 0, &mut block.members)?;
         self.fetch(&taken.sinks.0, 0, &mut block.sinks)?;
         if steps.pieces.is_empty() {
-            let stride = count.next_multiple_of(kyoho_direct::gpu::sums::STRIDE);
+            let stride = count.next_multiple_of(kyoho_direct::gpu::pieces::STRIDE);
             self.fetch(&steps.results.0, 8 * stride * interaction.n_outputs, &mut block.nearest)?;
         }
         for piece in &steps.pieces {

@@ -12,7 +12,7 @@ use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, HostMemory, Place};
 
 use super::launches::{BlockAddresses, Kernels};
 use super::model::Costs;
-use super::sums::STRIDE;
+use super::pieces::STRIDE;
 use kyoho_methods::gpu::outbox::Outbox;
 use kyoho_methods::gpu::pack;
 use kyoho_methods::gpu::shapes::SHAPES;

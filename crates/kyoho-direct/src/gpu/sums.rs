@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kyoho_core::sinks::width;
 use kyoho_core::{
-    Assignment, Block, CHUNK, Interaction, Nearest, PartialSums, Partition, Records, Result, SLICES, Updates,
+    Assignment, Block, Interaction, PartialSums, Partition, Records, Result, SLICES, Updates,
     chunks_below, memory,
 };
 use kyoho_hal::gpu::{Address, DeviceMemory, Gpu};
@@ -15,49 +15,19 @@ use kyoho_methods::gpu::outbox::Outbox;
 use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES};
 use kyoho_methods::gpu::sources::{COPIED, GpuSources, QUEUES};
 use kyoho_methods::gpu::step::{PredictionTarget, Step};
-use kyoho_methods::{DeviceOptions, FIRST_PART};
+use kyoho_methods::DeviceOptions;
 
 use super::calibration::costs;
 use super::launches::{BlockAddresses, Kernels};
 use super::model::{self, Costs, Work};
+use super::pieces::{self, PartialSumsMemory, Piece};
 use super::reduction::{self, ReductionPlan};
 use super::waiting::WaitingKernel;
 
 /// The most records that the force kernel puts in their places itself.
 const RECORDS_OF_FORCE: usize = 64;
-/// The most bytes that the partial sums of a piece may take.
-const PARTIAL_SUMS_BYTES: usize = 128 << 20;
-/// The least and the most sinks of a piece. Large blocks are computed in pieces, so that the host
-/// hands over the sums of one while the device sums others.
-const PIECE: [usize; 2] = [FIRST_PART, 2 * FIRST_PART];
-/// The pairs of a piece, as far as the number of its sinks allows: enough that the device takes
-/// longer than the host, which begins a piece in some 10 us.
-const PAIRS_OF_PIECE: usize = 1 << 26;
-/// The last pieces of a block have fewer sinks, down to one of so many parts of a piece.
-const PARTS_OF_PIECE: usize = 4;
-/// Rows of partial sums are a multiple of this many sinks apart.
-pub const STRIDE: usize = 16;
 /// The number of choices that are remembered.
 const CHOICES: usize = 64;
-
-/// The sinks of the assignment that are computed together.
-#[derive(Clone)]
-struct Piece {
-    sinks: Range<usize>,
-    stride: usize,
-    sequence: u32,
-    /// The bytes of its results in the outbox.
-    results: Range<usize>,
-}
-
-/// Memory for the partial sums of pieces on one queue, and the counter of thread blocks that have
-/// ended.
-struct PartialSumsMemory<G: Gpu> {
-    sums: G::Memory,
-    distances: G::Memory,
-    accumulators: G::Memory,
-    ticket: G::Memory,
-}
 
 /// A block of which some pieces may still have to be begun.
 struct Begun<G: Gpu> {
@@ -100,6 +70,50 @@ pub struct DirectSums<G: Gpu> {
     choices: Vec<(Choice, ReductionPlan, usize)>,
 }
 
+/// The sinks of a piece and the records of its block on their way to the device.
+struct Arrival<'a, G: Gpu> {
+    /// The place of the sinks in the inbox.
+    at: Range<usize>,
+    numbers: &'a [u8],
+    /// Where kernels read the sinks in memory of the host, if they do.
+    in_place: Option<Address<G>>,
+    fresh: Records<'a>,
+    is_first: bool,
+    /// Whether one copy brings sinks and records, which the force kernel puts in their places.
+    is_one_copy: bool,
+    is_on_device: bool,
+}
+
+impl<G: Gpu> Arrival<'_, G> {
+    /// Begins it in a queue, and returns whether the kernel behind it may start before it has ended.
+    ///
+    /// # Safety
+    /// The sinks, the records and the inbox stay as they are until the queue has done the work.
+    unsafe fn begin(self, on: &mut GpuSources<G>, place: usize) -> Result<bool> {
+        let Arrival { at, numbers, in_place, fresh, .. } = self;
+        // SAFETY: the caller's promise; the place in the inbox is that of this piece alone.
+        unsafe {
+            if in_place.is_none() {
+                on.inbox.put(&at, numbers);
+            }
+            if self.is_one_copy {
+                let records = on.inbox.put_records(fresh);
+                on.inbox.copy(&on.gpu, &on.queues[place], at.start..records.end)?;
+            } else if self.is_first && (!fresh.is_empty() || at.len() > COPIED) {
+                on.bring(place, (at, in_place), fresh)?;
+                return Ok(true);
+            } else if self.is_on_device {
+                // They are there.
+            } else if in_place.is_some() {
+                on.inbox.copy_from(numbers, &on.gpu, &on.queues[place], at)?;
+            } else {
+                on.inbox.copy(&on.gpu, &on.queues[place], at)?;
+            }
+        }
+        Ok(false)
+    }
+}
+
 /// Returns the queue in which a piece ends: that of its sums, if it is alone, or that of all ends.
 fn queue_of_end<'a, Q>(of_sums: &'a Q, ending: &'a Q, is_alone: bool) -> &'a Q {
     if is_alone { of_sums } else { ending }
@@ -108,19 +122,7 @@ fn queue_of_end<'a, Q>(of_sums: &'a Q, ending: &'a Q, is_alone: bool) -> &'a Q {
 impl<G: Gpu> DirectSums<G> {
     /// Makes sums with these kernels, after the constants of the device were measured.
     pub fn new(gpu: &G, queue: &G::Queue, options: &DeviceOptions, mut kernels: Kernels<G>) -> Result<DirectSums<G>> {
-        let partial_sums = || -> Result<PartialSumsMemory<G>> {
-            let memory = |bytes, what| gpu.allocate(bytes, what);
-            let ticket = memory(4, "tickets")?;
-            // SAFETY: the memory is that long, and nobody else has it.
-            unsafe { gpu.zero(queue, &ticket, 4)? };
-            Ok(PartialSumsMemory {
-                sums: memory(0, "partial sums")?,
-                distances: memory(0, "partial sums")?,
-                accumulators: memory(0, "partial sums")?,
-                ticket,
-            })
-        };
-        let partial_sums = (0..QUEUES).map(|_| partial_sums()).collect::<Result<Vec<_>>>()?;
+        let partial_sums = (0..QUEUES).map(|_| PartialSumsMemory::new(gpu, queue)).collect::<Result<Vec<_>>>()?;
         gpu.synchronize(queue)?;
         let costs = costs(gpu, &mut kernels, &options.interaction);
         let mut outbox = Outbox::new(gpu)?;
@@ -179,50 +181,14 @@ impl<G: Gpu> DirectSums<G> {
         reduction::shape(&self.costs, work, options.shape.map(|shape| shape.place))
     }
 
-    /// Divides the sinks of the assignment into pieces, whose partial sums fit in the memory for
-    /// them. Without chunks of sources there are none.
-    fn divide_into_pieces(&mut self, interaction: &Interaction, chunks: usize, segments: usize) -> Result<()> {
-        let ni = if chunks == 0 { 0 } else { self.assignment.sinks.len() };
-        let bytes = segments * self.assignment.slices().len() * (8 * interaction.n_outputs + 12);
-        let piece = (PAIRS_OF_PIECE / (CHUNK * chunks.max(1)) / 64 * 64).clamp(PIECE[0], PIECE[1]);
-        let most = (PARTIAL_SUMS_BYTES / bytes.max(1) / 64 * 64).clamp(64, piece);
-        let length = if ni <= most + most / 2 && most == piece { ni } else { most };
-        let Interaction { n_outputs, nearest, .. } = *interaction;
-        self.pieces.clear();
-        let (mut first, mut start) = (0, 0);
-        while first < ni {
-            let left = ni - first;
-            // What the host does with the first piece and with the last ones nothing hides, so they
-            // are smaller.
-            let length = if first == 0 && length < ni { length.min(PIECE[0]) } else { length };
-            let halves = first > 0 && left <= length && left > piece / PARTS_OF_PIECE;
-            let length = if halves { (left / 2).next_multiple_of(64) } else { length };
-            let sinks = first..ni.min(first + length);
-            let stride = sinks.len().next_multiple_of(STRIDE);
-            let results = start..start + stride * (8 * n_outputs + if nearest { size_of::<Nearest>() } else { 0 });
-            start = results.end;
-            self.sequence = self.sequence.wrapping_add(1).max(1);
-            let piece = Piece { sinks, stride, sequence: self.sequence, results };
-            memory::push(&mut self.pieces, piece, "the table of pieces")?;
-            first += length;
-        }
-        Ok(())
+    fn divide(&mut self, interaction: &Interaction, chunks: usize, segments: usize) -> Result<()> {
+        pieces::divide(&mut self.pieces, &mut self.sequence, interaction, (&self.assignment, chunks, segments))
     }
 
-    fn room_for_partial_sums(&mut self, on: &GpuSources<G>, segments: usize) -> Result<()> {
-        let stride = self.pieces.iter().map(|piece| piece.stride).max().unwrap_or(0);
-        let rows = segments * self.assignment.slices().len() * stride;
-        let n_outputs = on.options.interaction.n_outputs;
-        let queues = self.pieces.len().min(QUEUES);
-        for memory in &mut self.partial_sums[..queues] {
-            if memory.accumulators.bytes() < rows * 4 {
-                let rows = rows + rows / 4;
-                memory.sums = on.gpu.allocate(rows * n_outputs * 8, "partial sums")?;
-                memory.distances = on.gpu.allocate(rows * 8, "partial sums")?;
-                memory.accumulators = on.gpu.allocate(rows * 4, "partial sums")?;
-            }
-        }
-        Ok(())
+    fn make_room_for_partial_sums(&mut self, on: &GpuSources<G>, segments: usize) -> Result<()> {
+        let rows_of_sink = segments * self.assignment.slices().len();
+        let of_sink = (rows_of_sink, on.options.interaction.n_outputs);
+        pieces::make_room(&mut self.partial_sums, &on.gpu, &self.pieces, of_sink)
     }
 
     /// Puts all work of a block in the queues of the device; if its sinks come in parts, that of its
@@ -235,10 +201,10 @@ impl<G: Gpu> DirectSums<G> {
         let is_predicted = on.is_predicted(&PredictionTarget::of(block), &assignment);
         let ni = block.sinks.len().max(1);
         let (plan, number) = self.choose(&on.options, ni, &assignment, chunks.max(1), is_predicted);
-        self.divide_into_pieces(&interaction, chunks, plan.segments)?;
+        self.divide(&interaction, chunks, plan.segments)?;
         let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
         self.outbox.make_room(&on.gpu, bytes_of_results, self.pieces.len())?;
-        self.room_for_partial_sums(on, plan.segments)?;
+        self.make_room_for_partial_sums(on, plan.segments)?;
         let lines = missed.lines().len() + fresh.lines().len();
         let on_device = match block.sinks_on_device {
             true => Some([on.taken.address(), on.kept(bytes_of_results)?.address()]),
@@ -283,10 +249,10 @@ impl<G: Gpu> DirectSums<G> {
         self.assignment = Assignment::whole(count);
         (self.keeps_results, self.is_by_letter) = (true, false);
         let (plan, shape) = self.choose(&on.options, count, &self.assignment.clone(), chunks, false);
-        self.divide_into_pieces(&interaction, chunks, plan.segments)?;
+        self.divide(&interaction, chunks, plan.segments)?;
         let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
         self.outbox.make_room(&on.gpu, 0, self.pieces.len())?;
-        self.room_for_partial_sums(on, plan.segments)?;
+        self.make_room_for_partial_sums(on, plan.segments)?;
         on.inbox.make_room(&on.gpu, 0, 0)?;
         on.store.make_room_for_predicted(&on.gpu)?;
         let results = on.kept(bytes_of_results)?.address();
@@ -345,8 +311,6 @@ impl<G: Gpu> DirectSums<G> {
         let shape = SHAPES[begun.shape];
         let (number, on_device) = (begun.pieces, begun.on_device);
         let (is_first, place, is_alone) = (number == 0, number % QUEUES, self.pieces.len() == 1);
-        let store = on.store.addresses();
-        let is_predicted = begun.step.is_predicted != 0;
         let piece = self.pieces[number].clone();
         let sinks = block.filter(|_| on_device.is_none());
         let sinks = sinks.map(|block| block.sinks.range(self.assignment.sinks.clone()).range(piece.sinks.clone()));
@@ -355,7 +319,6 @@ impl<G: Gpu> DirectSums<G> {
         let by_force = shape.fused && fresh.len() <= RECORDS_OF_FORCE && is_alone;
         let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
         let is_one_copy = is_first && by_force && is_small && on_device.is_none();
-        let in_place = if is_small { None } else { on.address_of(numbers) };
         let sinks_from = match on_device {
             Some(_) => piece.sinks.start * width(interaction),
             None => at.start / size_of::<f64>(),
@@ -376,78 +339,96 @@ impl<G: Gpu> DirectSums<G> {
             }
             _ => false,
         };
-        if !self.is_by_letter {
-            self.make_way();
-            if in_place.is_none() {
-                // SAFETY: the place was given to this piece, whose copy is begun below.
-                unsafe { on.inbox.put(&at, numbers) };
-            }
-        }
         let [results, flag] = self.outbox.addresses(number);
         let [sinks, results] = on_device.unwrap_or([on.inbox.address(), results]);
-        let partial_sums = &self.partial_sums[place];
-        let memory = BlockAddresses {
-            store,
-            sinks,
-            partial_sums: [&partial_sums.sums, &partial_sums.distances, &partial_sums.accumulators]
-                .map(DeviceMemory::address),
-            ticket: partial_sums.ticket.address(),
-            results,
-            flag,
-        };
+        let (partial_sums, ticket) = self.partial_sums[place].addresses();
+        let memory = BlockAddresses { store: on.store.addresses(), sinks, partial_sums, ticket, results, flag };
         if let Some(waiting) = self.kernels.waiting.as_mut().filter(|_| self.is_by_letter) {
             let parts = [numbers, bytemuck::cast_slice(fresh.lines())];
             // SAFETY: as below.
             return unsafe { waiting.send((&on.gpu, &on.queues[place]), &step, parts, memory) };
         }
-        let mut overlaps = false;
+        self.make_way();
+        let in_place = if is_small { None } else { on.address_of(numbers) };
+        let arrival =
+            Arrival { at, numbers, in_place, fresh, is_first, is_one_copy, is_on_device: on_device.is_some() };
         // SAFETY: the store, the inbox, the partial sums and the results have room for what the
         // step says, the records and the inbox are not written until the block was waited for,
         // and memory is freed only when no block is under way.
         unsafe {
-            if is_one_copy {
-                let records = on.inbox.put_records(fresh);
-                on.inbox.copy(&on.gpu, &on.queues[place], at.start..records.end)?;
-            } else if is_first && (!fresh.is_empty() || at.len() > COPIED) {
-                on.bring(place, (at, in_place), fresh)?;
-                overlaps = true;
-            } else if on_device.is_some() {
-                // They are there.
-            } else if in_place.is_some() {
-                on.inbox.copy_from(numbers, &on.gpu, &on.queues[place], at)?;
-            } else {
-                on.inbox.copy(&on.gpu, &on.queues[place], at)?;
+            let overlaps = arrival.begin(on, place)?;
+            self.launch(on, begun, &mut step, (&memory, overlaps))?;
+            self.end_piece(on, begun, &piece, (&step, &memory), is_alone)
+        }
+    }
+
+    /// Begins the prediction of the sources with the first piece, and the sums of a piece, after the
+    /// work in other queues for which they have to wait.
+    ///
+    /// # Safety
+    /// See [`Kernels::force`].
+    unsafe fn launch(
+        &mut self,
+        on: &mut GpuSources<G>,
+        begun: &mut Begun<G>,
+        step: &mut Step,
+        (memory, mut overlaps): (&BlockAddresses<Address<G>>, bool),
+    ) -> Result<()> {
+        let (number, place) = (begun.pieces, begun.pieces % QUEUES);
+        let fused = SHAPES[begun.shape].fused;
+        let is_predicted = begun.step.is_predicted != 0;
+        if number == 0 && !fused && !is_predicted {
+            // SAFETY: the caller's promise.
+            unsafe { on.predict(place, step, self.assignment.clone(), overlaps)? };
+            overlaps = true;
+        }
+        let (gpu, queue) = (&on.gpu, &on.queues[place]);
+        if number == 0 {
+            step.is_predicted = i32::from(is_predicted || !fused);
+            begun.step.is_predicted = step.is_predicted;
+            if self.pieces.len() > 1 {
+                begun.fetched = Some(gpu.record(queue)?);
             }
-            if is_first && !shape.fused && !is_predicted {
-                on.predict(place, &step, self.assignment.clone(), overlaps)?;
-                overlaps = true;
-            }
-            let (gpu, queue) = (&on.gpu, &on.queues[place]);
-            if is_first {
-                step.is_predicted = i32::from(is_predicted || !shape.fused);
-                begun.step.is_predicted = step.is_predicted;
-                if !is_alone {
-                    begun.fetched = Some(gpu.record(queue)?);
-                }
-            } else if let Some(fetched) = begun.fetched.as_ref().filter(|_| number < QUEUES) {
-                gpu.wait_for(queue, fetched)?;
-            }
-            if let Some(ended) = begun.ended[place].take() {
-                gpu.wait_for(queue, &ended)?;
-            }
-            self.kernels.force((gpu, queue), begun.shape, &step, &memory, overlaps)?;
-            let queue_of_end = queue_of_end(queue, &on.ending, is_alone);
-            if !is_alone {
-                gpu.wait_for(queue_of_end, &gpu.record(queue)?)?;
-            }
-            if !(shape.ends && gpu.properties().has_fences) {
-                self.kernels.end((gpu, queue_of_end), &step, &memory, is_alone)?;
+        } else if let Some(fetched) = begun.fetched.as_ref().filter(|_| number < QUEUES) {
+            gpu.wait_for(queue, fetched)?;
+        }
+        if let Some(ended) = begun.ended[place].take() {
+            gpu.wait_for(queue, &ended)?;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.kernels.force((gpu, queue), begun.shape, step, memory, overlaps) }
+    }
+
+    /// Begins what comes after the sums of a piece: the last kernel, if its shape has one, and the way
+    /// of the results to the host.
+    ///
+    /// # Safety
+    /// See [`Kernels::force`].
+    unsafe fn end_piece(
+        &mut self,
+        on: &GpuSources<G>,
+        begun: &mut Begun<G>,
+        piece: &Piece,
+        (step, memory): (&Step, &BlockAddresses<Address<G>>),
+        is_alone: bool,
+    ) -> Result<()> {
+        let (number, place) = (begun.pieces, begun.pieces % QUEUES);
+        let (gpu, queue) = (&on.gpu, &on.queues[place]);
+        let queue_of_end = queue_of_end(queue, &on.ending, is_alone);
+        if !is_alone {
+            gpu.wait_for(queue_of_end, &gpu.record(queue)?)?;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !(SHAPES[begun.shape].ends && gpu.properties().has_fences) {
+                self.kernels.end((gpu, queue_of_end), step, memory, is_alone)?;
             }
             // Results that stay on the device are waited for too.
-            self.outbox.send(gpu, queue_of_end, number, if on_device.is_none() { piece.results } else { 0..0 })?;
-            if number + QUEUES < self.pieces.len() {
-                begun.ended[place] = Some(gpu.record(queue_of_end)?);
-            }
+            let results = if begun.on_device.is_none() { piece.results.clone() } else { 0..0 };
+            self.outbox.send(gpu, queue_of_end, number, results)?;
+        }
+        if number + QUEUES < self.pieces.len() {
+            begun.ended[place] = Some(gpu.record(queue_of_end)?);
         }
         Ok(())
     }
