@@ -4,18 +4,17 @@ use std::ops::Range;
 
 use kyoho_core::sinks::width;
 use kyoho_core::{
-    Assignment, Block, Interaction, PartialSums, Partition, Records, Result, SLICES, Updates,
-    chunks_below, memory,
+    Assignment, Block, Interaction, PartialSums, Partition, Records, Result, SLICES, Updates, chunks_below, memory,
 };
 use kyoho_hal::gpu::{Address, DeviceMemory, Gpu};
 
+use kyoho_methods::DeviceOptions;
 use kyoho_methods::gpu::columns::PieceResults;
 use kyoho_methods::gpu::method::GpuMethod;
 use kyoho_methods::gpu::outbox::Outbox;
 use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES};
 use kyoho_methods::gpu::sources::{COPIED, GpuSources, QUEUES};
 use kyoho_methods::gpu::step::{PredictionTarget, Step};
-use kyoho_methods::DeviceOptions;
 
 use super::calibration::costs;
 use super::launches::{BlockAddresses, Kernels};

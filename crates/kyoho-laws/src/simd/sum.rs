@@ -364,9 +364,200 @@ impl<L: Lanes> Scratch<L> {
     }
 }
 
-/// Adds the sources of up to [`BLOCK`] steps, in one loop over the steps for each part of the work.
+/// A block of up to [`BLOCK`] steps, with what the loops over them share.
+struct Steps<'a, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8> {
+    pairs: &'a Pairs<'a, L, LIMBS, SOURCES_IN_LANES>,
+    place: usize,
+    count: usize,
+}
+
 // Iterators and copies of slices in the place of these loops leave numbers in memory.
 #[allow(clippy::manual_memcpy, clippy::needless_range_loop)]
+impl<L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8>
+    Steps<'_, L, LIMBS, SOURCES_IN_LANES, GUARD>
+{
+    /// The steps and their first sources.
+    #[inline(always)]
+    fn each(&self) -> impl Iterator<Item = (usize, usize)> + use<L, LIMBS, SOURCES_IN_LANES, GUARD> {
+        let (first, stride) = (self.place, self.pairs.stride());
+        (0..self.count).map(move |step| (step, first + step * stride))
+    }
+
+    #[inline(always)]
+    fn source(&self, row: usize, place: usize) -> L {
+        // SAFETY: `tile` takes places below `count` in steps of the stride.
+        unsafe { self.pairs.source(row, place) }
+    }
+
+    #[inline(always)]
+    fn difference(&self, vector: usize, k: usize, place: usize) -> L {
+        self.pairs.sinks.difference(vector, k, |row| self.source(row, place))
+    }
+
+    #[inline(always)]
+    fn differ(&self, place: usize) -> Option<L::Mask> {
+        // SAFETY: as in `source`.
+        (GUARD == guard::INDEX).then(|| L::differ(unsafe { self.pairs.index(place) }, self.pairs.own_index))
+    }
+
+    /// Whether distances are stored. Only in order 2, and with one limb, is a distance made anew sooner
+    /// than it is stored.
+    #[inline(always)]
+    fn keeps_distance<I: PairLaw>(&self) -> bool {
+        LIMBS == 2 || I::N_DERIVATIVES > 1
+    }
+
+    #[inline(always)]
+    fn distance<I: PairLaw>(&self, scratch: &Scratch<L>, k: usize, step: usize, place: usize) -> L {
+        if self.keeps_distance::<I>() {
+            // SAFETY: the loop over squares has written it.
+            unsafe { scratch.read(k, step) }
+        } else {
+            self.difference(0, k, place)
+        }
+    }
+
+    /// Stores squared distances, and returns the least of them.
+    #[inline(always)]
+    fn squares<I: PairLaw>(&self, scratch: &mut Scratch<L>) -> L {
+        let infinity = L::splat(L::Element::INFINITY);
+        let mut least = infinity;
+        for (step, place) in self.each() {
+            let r = [0, 1, 2].map(|k| self.difference(0, k, place));
+            let (mut s2, mut r2) = self.pairs.sinks.squares::<I>(r);
+            if I::REGULAR {
+                scratch.write(FACTORS, step, r2);
+            }
+            if let Some(differ) = self.differ(place) {
+                s2 = s2.keep(differ);
+                r2 = L::select(differ, r2, infinity);
+            }
+            if I::NEAREST {
+                least = r2.min(least);
+            }
+            if self.keeps_distance::<I>() {
+                for k in 0..3 {
+                    scratch.write(k, step, r[k]);
+                }
+            }
+            scratch.write(ROOT, step, s2);
+        }
+        least
+    }
+
+    /// Looks for the nearest source.
+    #[inline(always)]
+    fn find_nearest<I: PairLaw>(&self, scratch: &mut Scratch<L>) {
+        for (step, place) in self.each() {
+            let r = [0, 1, 2].map(|k| self.distance::<I>(scratch, k, step, place));
+            let (_, r2) = self.pairs.sinks.squares::<I>(r);
+            // SAFETY: as in `source`.
+            scratch.nearest.update(r2, unsafe { self.pairs.index(place) }, self.differ(place));
+        }
+    }
+
+    /// Replaces squared distances by their inverse roots.
+    #[inline(always)]
+    fn roots(&self, scratch: &mut Scratch<L>) {
+        for step in 0..self.count {
+            // SAFETY: the loop over squares has written it.
+            let s2 = unsafe { scratch.read(ROOT, step) };
+            let mut inverse = s2.inverse_sqrt();
+            if GUARD >= guard::DISTANCE {
+                inverse = inverse.keep(s2.positive());
+            }
+            scratch.write(ROOT, step, inverse);
+        }
+    }
+
+    /// Adds a pair to the sums of a component.
+    #[inline(always)]
+    fn add<I: PairLaw>(
+        &self,
+        k: usize,
+        r: L,
+        factors: [L; MAX_FACTORS],
+        place: usize,
+        sums: &mut [L; MAX_DERIVATIVES],
+    ) {
+        let mut difference = [r; MAX_DERIVATIVES];
+        for vector in 1..I::N_DERIVATIVES {
+            difference[vector] = self.difference(vector, k, place);
+        }
+        I::add(difference, factors, sums);
+    }
+
+    /// Stores factors, and sums the potential. In order 2 they are so few that the same loop makes the
+    /// other sums.
+    #[inline(always)]
+    fn factors<I: PairLaw>(&self, scratch: &mut Scratch<L>) {
+        let zero = L::splat(L::Element::from_f64(0.0));
+        let at_once = I::N_DERIVATIVES == 1;
+        let mut potential = scratch.sums.potential;
+        let mut components = if at_once { scratch.sums.components } else { [[zero; MAX_DERIVATIVES]; 3] };
+        for (step, place) in self.each() {
+            let r = [0, 1, 2].map(|k| self.distance::<I>(scratch, k, step, place));
+            let mut differences = [r; MAX_DERIVATIVES];
+            for vector in 1..I::N_DERIVATIVES {
+                differences[vector] = [0, 1, 2].map(|k| self.difference(vector, k, place));
+            }
+            // SAFETY: `roots` has written it.
+            let mut inverse = unsafe { scratch.read(ROOT, step) };
+            let mass = self.source(0, place);
+            if I::REGULAR {
+                // SAFETY: `squares` has written it.
+                let r2 = unsafe { scratch.read(FACTORS, step) };
+                let is_neighbour = self.pairs.sinks.criterion.is_neighbour(r, r2, differences[1], mass);
+                inverse = L::select(is_neighbour, zero, inverse);
+            }
+            let factors = I::factors(&differences, inverse, mass);
+            potential = potential - factors[0];
+            if at_once {
+                for k in 0..3 {
+                    self.add::<I>(k, r[k], factors, place, &mut components[k]);
+                }
+            } else {
+                for factor in 1..I::N_FACTORS {
+                    scratch.write(FACTORS + factor - 1, step, factors[factor]);
+                }
+            }
+        }
+        scratch.sums.potential = potential;
+        if at_once {
+            scratch.sums.components = components;
+        }
+    }
+
+    /// Makes the sums of components by the factors. In order 8 those of one component and its factors
+    /// fill the registers.
+    #[inline(always)]
+    fn sums<I: PairLaw>(&self, scratch: &mut Scratch<L>) {
+        let zero = L::splat(L::Element::from_f64(0.0));
+        let together = if I::N_DERIVATIVES > 3 { 1 } else { 3 };
+        for first in (0..3).step_by(together) {
+            let mut components = [[zero; MAX_DERIVATIVES]; 3];
+            for k in first..first + together {
+                components[k] = scratch.sums.components[k];
+            }
+            for (step, place) in self.each() {
+                let mut factors = [zero; MAX_FACTORS];
+                for factor in 1..I::N_FACTORS {
+                    // SAFETY: the loop over factors has written it.
+                    factors[factor] = unsafe { scratch.read(FACTORS + factor - 1, step) };
+                }
+                let r = [0, 1, 2].map(|k| self.distance::<I>(scratch, k, step, place));
+                for k in first..first + together {
+                    self.add::<I>(k, r[k], factors, place, &mut components[k]);
+                }
+            }
+            for k in first..first + together {
+                scratch.sums.components[k] = components[k];
+            }
+        }
+    }
+}
+
+/// Adds the sources of up to [`BLOCK`] steps, in one loop over the steps for each part of the work.
 #[inline(always)]
 fn block<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8>(
     pairs: &Pairs<'_, L, LIMBS, SOURCES_IN_LANES>,
@@ -374,132 +565,16 @@ fn block<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool,
     end: usize,
     scratch: &mut Scratch<L>,
 ) {
-    let zero = L::splat(L::Element::from_f64(0.0));
-    let infinity = L::splat(L::Element::INFINITY);
-    let sinks = &pairs.sinks;
-    let stride = pairs.stride();
-    let count = (end - place).div_ceil(stride).min(BLOCK);
-    let steps = || (0..count).map(|step| (step, place + step * stride));
-    // SAFETY: `tile` takes places below `count` in steps of the stride.
-    let source = |row: usize, place: usize| unsafe { pairs.source(row, place) };
-    let differ = |place: usize| {
-        // SAFETY: as above.
-        (GUARD == guard::INDEX).then(|| L::differ(unsafe { pairs.index(place) }, pairs.own_index))
-    };
-    // Only in order 2, and with one limb, is a distance made anew sooner than it is stored.
-    let keeps_distance = LIMBS == 2 || I::N_DERIVATIVES > 1;
-    let distance = |scratch: &Scratch<L>, k: usize, step: usize, place: usize| {
-        if keeps_distance {
-            // SAFETY: the first loop has written it.
-            unsafe { scratch.read(k, step) }
-        } else {
-            sinks.difference(0, k, |row| source(row, place))
-        }
-    };
-
-    // Squared distances, and the least of them.
-    let mut least = infinity;
-    for (step, place) in steps() {
-        let r = [0, 1, 2].map(|k| sinks.difference(0, k, |row| source(row, place)));
-        let (mut s2, mut r2) = sinks.squares::<I>(r);
-        if I::REGULAR {
-            scratch.write(FACTORS, step, r2);
-        }
-        if let Some(differ) = differ(place) {
-            s2 = s2.keep(differ);
-            r2 = L::select(differ, r2, infinity);
-        }
-        if I::NEAREST {
-            least = r2.min(least);
-        }
-        if keeps_distance {
-            for k in 0..3 {
-                scratch.write(k, step, r[k]);
-            }
-        }
-        scratch.write(ROOT, step, s2);
-    }
+    let count = (end - place).div_ceil(pairs.stride()).min(BLOCK);
+    let steps = Steps::<L, LIMBS, SOURCES_IN_LANES, GUARD> { pairs, place, count };
+    let least = steps.squares::<I>(scratch);
     // The nearest source is looked for in the few blocks that may have it.
     if I::NEAREST && scratch.nearest.may_be_at(least) {
-        for (step, place) in steps() {
-            let (_, r2) = sinks.squares::<I>([0, 1, 2].map(|k| distance(scratch, k, step, place)));
-            // SAFETY: as for `source`.
-            scratch.nearest.update(r2, unsafe { pairs.index(place) }, differ(place));
-        }
+        steps.find_nearest::<I>(scratch);
     }
-    // Roots.
-    for step in 0..count {
-        // SAFETY: the first loop has written it.
-        let s2 = unsafe { scratch.read(ROOT, step) };
-        let mut inverse = s2.inverse_sqrt();
-        if GUARD >= guard::DISTANCE {
-            inverse = inverse.keep(s2.positive());
-        }
-        scratch.write(ROOT, step, inverse);
-    }
-    let add = |k: usize, r: L, factors: [L; MAX_FACTORS], place: usize, sums: &mut [L; MAX_DERIVATIVES]| {
-        let mut difference = [r; MAX_DERIVATIVES];
-        for vector in 1..I::N_DERIVATIVES {
-            difference[vector] = sinks.difference(vector, k, |row| source(row, place));
-        }
-        I::add(difference, factors, sums);
-    };
-    // Factors, and the sum of the potential. In order 2 they are so few that the same loop makes the
-    // other sums.
-    let at_once = I::N_DERIVATIVES == 1;
-    let mut potential = scratch.sums.potential;
-    let mut components = if at_once { scratch.sums.components } else { [[zero; MAX_DERIVATIVES]; 3] };
-    for (step, place) in steps() {
-        let r = [0, 1, 2].map(|k| distance(scratch, k, step, place));
-        let mut differences = [r; MAX_DERIVATIVES];
-        for vector in 1..I::N_DERIVATIVES {
-            differences[vector] = [0, 1, 2].map(|k| sinks.difference(vector, k, |row| source(row, place)));
-        }
-        // SAFETY: the loop above has written it.
-        let mut inverse = unsafe { scratch.read(ROOT, step) };
-        let mass = source(0, place);
-        if I::REGULAR {
-            // SAFETY: the first loop has written it.
-            let r2 = unsafe { scratch.read(FACTORS, step) };
-            inverse = L::select(sinks.criterion.is_neighbour(r, r2, differences[1], mass), zero, inverse);
-        }
-        let factors = I::factors(&differences, inverse, mass);
-        potential = potential - factors[0];
-        if at_once {
-            for k in 0..3 {
-                add(k, r[k], factors, place, &mut components[k]);
-            }
-        } else {
-            for factor in 1..I::N_FACTORS {
-                scratch.write(FACTORS + factor - 1, step, factors[factor]);
-            }
-        }
-    }
-    scratch.sums.potential = potential;
-    if at_once {
-        scratch.sums.components = components;
-        return;
-    }
-    // The other sums. In order 8 those of one component and its factors fill the registers.
-    let together = if I::N_DERIVATIVES > 3 { 1 } else { 3 };
-    for first in (0..3).step_by(together) {
-        let mut components = [[zero; MAX_DERIVATIVES]; 3];
-        for k in first..first + together {
-            components[k] = scratch.sums.components[k];
-        }
-        for (step, place) in steps() {
-            let mut factors = [zero; MAX_FACTORS];
-            for factor in 1..I::N_FACTORS {
-                // SAFETY: the loop above has written it.
-                factors[factor] = unsafe { scratch.read(FACTORS + factor - 1, step) };
-            }
-            let r = [0, 1, 2].map(|k| distance(scratch, k, step, place));
-            for k in first..first + together {
-                add(k, r[k], factors, place, &mut components[k]);
-            }
-        }
-        for k in first..first + together {
-            scratch.sums.components[k] = components[k];
-        }
+    steps.roots(scratch);
+    steps.factors::<I>(scratch);
+    if I::N_DERIVATIVES > 1 {
+        steps.sums::<I>(scratch);
     }
 }
