@@ -400,8 +400,8 @@ impl<L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8
         (GUARD == guard::INDEX).then(|| L::differ(unsafe { self.pairs.index(place) }, self.pairs.own_index))
     }
 
-    /// Whether distances are stored. Only in order 2, and with one limb, is a distance made anew sooner
-    /// than it is stored.
+    /// Whether distances are stored. Only in order 2, and with one limb, is a distance made anew
+    /// sooner than it is stored.
     #[inline(always)]
     fn keeps_distance<I: PairLaw>(&self) -> bool {
         LIMBS == 2 || I::N_DERIVATIVES > 1
@@ -487,8 +487,8 @@ impl<L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8
         I::add(difference, factors, sums);
     }
 
-    /// Stores factors, and sums the potential. In order 2 they are so few that the same loop makes the
-    /// other sums.
+    /// Stores factors, and sums the potential. In order 2 they are so few that the same loop makes
+    /// the other sums.
     #[inline(always)]
     fn factors<I: PairLaw>(&self, scratch: &mut Scratch<L>) {
         let zero = L::splat(L::Element::from_f64(0.0));
@@ -528,8 +528,8 @@ impl<L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8
         }
     }
 
-    /// Makes the sums of components by the factors. In order 8 those of one component and its factors
-    /// fill the registers.
+    /// Makes the sums of components by the factors. In order 8 those of one component and its
+    /// factors fill the registers.
     #[inline(always)]
     fn sums<I: PairLaw>(&self, scratch: &mut Scratch<L>) {
         let zero = L::splat(L::Element::from_f64(0.0));
