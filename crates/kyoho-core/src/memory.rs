@@ -251,8 +251,8 @@ pub struct Paged<T> {
 }
 
 impl<T: Pod> Paged<T> {
-    /// Returns the place of these numbers, for a device to write to, and their bytes. The device may
-    /// be writing others.
+    /// Returns the place of these numbers, for a device to write to, and their bytes. The device
+    /// may be writing others.
     pub fn place(&mut self, numbers: Range<usize>) -> (*mut u8, usize) {
         assert!(numbers.start <= numbers.end && numbers.end <= self.count);
         let first = self.pages.as_mut_ptr().wrapping_add(numbers.start * size_of::<T>());

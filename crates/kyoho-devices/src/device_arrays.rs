@@ -109,7 +109,6 @@ impl<G: Gpu> DeviceArrays for GpuDevice<G> {
     fn finish_checks(&mut self) -> Result<Vec<Option<usize>>> {
         self.on_arrays(|device| {
             let arrays = ready(&mut device.arrays, &device.on.gpu)?;
-            // SAFETY: see `begin_check`.
             let checks = arrays.finish_checks((&device.on.gpu, &device.on.queues[0]), &mut device.lists.groups)?;
             let count = device.lists.groups.made.sources;
             let first = |(check, found): &(Check, Option<usize>)| match (*check, *found) {

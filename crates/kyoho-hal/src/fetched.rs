@@ -1,4 +1,5 @@
-//! Memory of the host into which bytes of a device are copied, and read only after the copy has ended.
+//! Memory of the host into which bytes of a device are copied, and read only after the copy has
+//! ended.
 
 use std::ops::Range;
 

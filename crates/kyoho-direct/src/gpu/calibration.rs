@@ -100,8 +100,8 @@ impl<'a, G: Gpu> Bench<'a, G> {
         // Some number between 0 and 1 in every precision: sinks that are softened, and not where
         // the sources are.
         let mut bodies = gpu.allocate_host(stride * sink_bytes, "a measurement")?;
-        // SAFETY: both have that length, nothing uses the new memory yet, and the copy is waited for
-        // before one of them is dropped.
+        // SAFETY: both have that length, nothing uses the new memory yet, and the copy is waited
+        // for before one of them is dropped.
         unsafe {
             bodies.part_mut::<u8>(0..stride * sink_bytes).fill(0x3f);
             let to = Place::Device(&held[held.len() - 1], 0);

@@ -92,8 +92,8 @@ impl<G: Gpu> PartialSumsMemory<G> {
         })
     }
 
-    /// Returns the partial sums, their distances and their accumulators as arguments of kernels, and
-    /// the counter.
+    /// Returns the partial sums, their distances and their accumulators as arguments of kernels,
+    /// and the counter.
     pub fn addresses(&self) -> ([Address<G>; 3], Address<G>) {
         let partial_sums = [&self.sums, &self.distances, &self.accumulators].map(DeviceMemory::address);
         (partial_sums, self.ticket.address())

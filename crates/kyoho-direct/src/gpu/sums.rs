@@ -84,7 +84,8 @@ struct Arrival<'a, G: Gpu> {
 }
 
 impl<G: Gpu> Arrival<'_, G> {
-    /// Begins it in a queue, and returns whether the kernel behind it may start before it has ended.
+    /// Begins it in a queue, and returns whether the kernel behind it may start before it has
+    /// ended.
     ///
     /// # Safety
     /// The sinks, the records and the inbox stay as they are until the queue has done the work.
@@ -361,8 +362,8 @@ impl<G: Gpu> DirectSums<G> {
         }
     }
 
-    /// Begins the prediction of the sources with the first piece, and the sums of a piece, after the
-    /// work in other queues for which they have to wait.
+    /// Begins the prediction of the sources with the first piece, and the sums of a piece, after
+    /// the work in other queues for which they have to wait.
     ///
     /// # Safety
     /// See [`Kernels::force`].
@@ -398,8 +399,8 @@ impl<G: Gpu> DirectSums<G> {
         unsafe { self.kernels.force((gpu, queue), begun.shape, step, memory, overlaps) }
     }
 
-    /// Begins what comes after the sums of a piece: the last kernel, if its shape has one, and the way
-    /// of the results to the host.
+    /// Begins what comes after the sums of a piece: the last kernel, if its shape has one, and the
+    /// way of the results to the host.
     ///
     /// # Safety
     /// See [`Kernels::force`].

@@ -1,5 +1,5 @@
-//! The interpreter: an operation at a time, for all sources of a block, compiled for each instruction
-//! set.
+//! The interpreter: an operation at a time, for all sources of a block, compiled for each
+//! instruction set.
 
 use std::marker::PhantomData;
 

@@ -61,8 +61,8 @@ impl<G: Gpu> Copies<G> {
         }
     }
 
-    /// Returns where kernels find the addresses, the sources that came with the call, and the sinks:
-    /// among the copies, or in arrays of the caller.
+    /// Returns where kernels find the addresses, the sources that came with the call, and the
+    /// sinks: among the copies, or in arrays of the caller.
     pub fn places(&self, gpu: &G, lists: &InteractionLists) -> Result<[Address<G>; 3]> {
         let of_caller = |address: u64| {
             let none = || Error::Internal { what: "lists have arrays on a device where callers have none".into() };

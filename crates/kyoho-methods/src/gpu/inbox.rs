@@ -65,7 +65,8 @@ impl<G: Gpu> Inbox<G> {
         unsafe { self.host.part_mut(at.clone()) }.copy_from_slice(sinks);
     }
 
-    /// Copies records behind the places of all sinks and of other records, and returns where they are.
+    /// Copies records behind the places of all sinks and of other records, and returns where they
+    /// are.
     ///
     /// # Safety
     /// The last block that had records here was waited for.

@@ -203,7 +203,8 @@ fn joins_of(pairs: &PairProgram, places: &mut Places, steps: &mut Vec<Step>) -> 
     Ok((joins, all))
 }
 
-/// Returns the columns in which the address that `argmin` and `argmax` name is looked for afterwards.
+/// Returns the columns in which the address that `argmin` and `argmax` name is looked for
+/// afterwards.
 fn read_after_joins(kept: &[Kept]) -> Result<Vec<(Scalar, Column)>> {
     let mut read: Vec<(Scalar, Column)> = Vec::new();
     for Kept { scalar, named, condition, .. } in kept {

@@ -1,7 +1,8 @@
 //! Trees on CPU threads.
 //!
-//! `octree` sorts bodies and makes cells, `sources` their moments, `sinks` what passes need of cells
-//! of sinks. `sums` makes the two passes, each a `walk` through the cells of sinks: `first_pass` and
+//! `octree` sorts bodies and makes cells, `sources` their moments, `sinks` what passes need of
+//! cells of sinks. `sums` makes the two passes, each a `walk` through the cells of sinks:
+//! `first_pass` and
 //! `second_pass`, which leaves `near` sums. `neighbours` and `stackless` have trees of their own kind.
 
 pub mod block;

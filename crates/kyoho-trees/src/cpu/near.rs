@@ -102,8 +102,8 @@ impl<E: Number> Walk<'_, '_, E> {
         Ok(ranges.iter().map(|range| range.len()).sum::<usize>() + points.len())
     }
 
-    /// Gathers sources into tiles, relative to a centre. `flush` gets each tile with the number of its
-    /// sources.
+    /// Gathers sources into tiles, relative to a centre. `flush` gets each tile with the number of
+    /// its sources.
     fn in_tiles(
         &self,
         (ranges, points): (&[Range<usize>], &[u32]),

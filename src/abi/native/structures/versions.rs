@@ -1,5 +1,5 @@
-//! Structures of programs that were made with another version of the header, and know fewer fields or
-//! more.
+//! Structures of programs that were made with another version of the header, and know fewer fields
+//! or more.
 
 use std::mem::MaybeUninit;
 use std::ptr;

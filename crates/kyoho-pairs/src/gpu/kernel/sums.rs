@@ -84,8 +84,8 @@ impl<W: Writer> Kernels<'_, W> {
         Ok(all)
     }
 
-    /// Copies the records of a tile to the memory that a thread block shares. Returns how many there
-    /// are, and the end of their bytes.
+    /// Copies the records of a tile to the memory that a thread block shares. Returns how many
+    /// there are, and the end of their bytes.
     fn share_tile(&mut self, thread: &Name, first_source: &Name, (part, count): (&Name, &Name)) -> (Name, Name) {
         let bytes = self.layout.record_bytes as u32;
         let (tile, record) = (self.whole(self.layout.tile), self.writer.whole(bytes));
