@@ -22,6 +22,7 @@ mod machine_code;
 pub mod number;
 mod parser;
 pub mod real;
+pub mod series;
 pub mod syntax;
 pub mod types;
 mod values;
