@@ -210,7 +210,7 @@ impl Op {
     }
 
     /// Returns the operation with other operands.
-    fn renamed(self, new: impl Fn(Id) -> Id) -> Op {
+    pub(super) fn renamed(self, new: impl Fn(Id) -> Id) -> Op {
         match self {
             Op::Constant(_) | Op::Input(_) => self,
             Op::Element(table, a) => Op::Element(table, new(a)),
