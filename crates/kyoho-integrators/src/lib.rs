@@ -8,17 +8,19 @@ pub mod body;
 pub mod cluster;
 pub mod encounters;
 pub mod energy;
+pub mod fields;
 mod hermite;
 mod leapfrog;
 pub mod plan;
 
 use std::fmt::Display;
 
-use kyoho_core::{Forces, Result};
+use kyoho_core::{Error, Forces, Result};
 use kyoho_engine::{System, TreeErrors};
 
 use body::Body;
 use encounters::{Encounter, Encounters};
+use fields::Fields;
 use hermite::{Hermite, Scheme};
 use leapfrog::Leapfrog;
 use plan::Plan;
@@ -114,6 +116,15 @@ pub trait Integrator {
 
     /// Looks for encounters of bodies from now on, if there is something to look for.
     fn watch(&mut self, encounters: Option<Encounters>);
+
+    /// Adds fields to the forces from now on; then [`Integrator::start`] has to follow. The time at
+    /// their start has to be set anew in each interval. The leapfrog has no fields.
+    fn set_fields(&mut self, fields: Fields) -> Result<()> {
+        if fields.all.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Internal { what: "an integrator of order 2 has no fields".into() })
+    }
 
     /// Returns the encounters that ended the last interval.
     fn encounters(&self) -> &[Encounter];

@@ -13,7 +13,7 @@ use kyoho_hal::threads::Threads;
 
 use super::criterion::Criterion;
 use super::schedule::next_step;
-use super::scheme::{EIGHTH, FOURTH, SIXTH, Scheme, given, predicted};
+use super::scheme::{EIGHTH, FOURTH, MOST, SIXTH, Scheme, given, predicted};
 
 /// A body between meetings. A step of order 4 reads and writes three lines of a cache, one of the
 /// other orders four.
@@ -114,11 +114,12 @@ impl Block<'_> {
     }
 
     /// Advances the members, which are the sinks, by several threads if they are many. `due` gets
-    /// the time when each is due next, as a fraction of the interval. Returns how many wanted steps
+    /// the time when each is due next, as a fraction of the interval. `fields` has the derivatives of
+    /// velocities with the parts of fields, or nothing. Returns how many wanted steps
     /// were too short.
     pub fn advance(
         &self,
-        forces: &Forces,
+        (forces, fields): (&Forces, &[[Vector; MOST]]),
         moving: &mut [Moving],
         members: &[usize],
         due: &mut [f64],
@@ -137,9 +138,9 @@ impl Block<'_> {
         threads.each(jobs, |job| {
             // Each order is compiled for itself.
             let of_job = match self.scheme.order() {
-                4 => self.advance_with(&FOURTH, forces, job),
-                6 => self.advance_with(&SIXTH, forces, job),
-                _ => self.advance_with(&EIGHTH, forces, job),
+                4 => self.advance_with(&FOURTH, (forces, fields), job),
+                6 => self.advance_with(&SIXTH, (forces, fields), job),
+                _ => self.advance_with(&EIGHTH, (forces, fields), job),
             };
             limited.fetch_add(of_job, Ordering::Relaxed);
         });
@@ -147,7 +148,7 @@ impl Block<'_> {
     }
 
     #[inline(always)]
-    fn advance_with(&self, scheme: &Scheme, forces: &Forces, job: Job) -> u64 {
+    fn advance_with(&self, scheme: &Scheme, (forces, fields): (&Forces, &[[Vector; MOST]]), job: Job) -> u64 {
         let (kept, interval) = (scheme.kept(), self.plan.interval);
         let Job { sink, first, moving, members, due } = job;
         let mut limited = 0;
@@ -157,7 +158,8 @@ impl Block<'_> {
                 self.fetch(near.iter().map(|number| &moving[*number - first]));
             }
             let Moving { lost, body } = &mut moving[*number - first];
-            let corrected = scheme.correct(body, lost, body.step, &given(forces, sink + place));
+            let force = fields.get(sink + place).copied().unwrap_or_else(|| given(forces, sink + place));
+            let corrected = scheme.correct(body, lost, body.step, &force);
             let rounding = self.rounding(&corrected.body.position, forces, sink + place);
             let wanted = self.criterion.wanted(scheme, body, body.step, &corrected, rounding);
             limited += u64::from(self.plan.is_limited(wanted));

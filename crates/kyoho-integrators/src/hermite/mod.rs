@@ -20,6 +20,7 @@ use kyoho_methods::block_steps::WATCHED;
 
 use super::body::Body;
 use super::encounters::{Encounter, Encounters};
+use super::fields::Fields;
 use super::plan::Plan;
 use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 
@@ -28,7 +29,7 @@ use criterion::Criterion;
 use numbering::Numbering;
 use passages::Passages;
 use schedule::Schedule;
-use scheme::given;
+use scheme::{MOST, given};
 
 pub use scheme::Scheme;
 
@@ -54,6 +55,7 @@ pub struct Hermite {
     passages: Passages,
     energy_jump: Option<EnergyJump>,
     encounters: Option<Encounters>,
+    fields: Fields,
     reached: f64,
     counts: Counts,
     /// The block steps that a device made.
@@ -79,6 +81,7 @@ impl Hermite {
             passages: Passages::default(),
             energy_jump: None,
             encounters: None,
+            fields: Fields::default(),
             reached: 0.0,
             counts: Counts::default(),
             of_device: 0,
@@ -122,7 +125,9 @@ impl Hermite {
         let forces = self.system.force(numbering.sources(), true, sinks)?;
         for number in 0..bodies.len() {
             let body = &mut bodies[numbering.place(number)];
-            body.derivatives[..known].copy_from_slice(&given(&forces, number)[..known]);
+            let mut found = given(&forces, number);
+            self.fields.add(0.0, [body.position, body.velocity], &mut found[..known])?;
+            body.derivatives[..known].copy_from_slice(&found[..known]);
             let nearest = forces.nearest(number).unwrap_or(Nearest::NONE);
             let distance = nearest.distance2.sqrt().hypot(self.plan.softening);
             if distance == 0.0 {
@@ -188,7 +193,17 @@ impl Hermite {
         }
         memory::lengthen(&mut self.due, members.len(), "the bodies of a block", || 0.0)?;
         let due = &mut self.due[..members.len()];
-        let limited = block.advance(&self.system.forces()?, moving, members, due, &self.threads);
+        let forces = self.system.forces()?;
+        let mut with_fields: Vec<[_; MOST]> = Vec::new();
+        if !self.fields.all.is_empty() {
+            for place in 0..members.len() {
+                let [position, velocity, ..] = block.sink(moving, members, place).derivatives;
+                let mut found = given(&forces, place);
+                self.fields.add(time, [position, velocity], &mut found[..self.scheme.given()])?;
+                memory::push(&mut with_fields, found, "the bodies of a block")?;
+            }
+        }
+        let limited = block.advance((&forces, &with_fields), moving, members, due, &self.threads);
         self.counts.limited_steps += limited;
         if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
             let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));
@@ -319,6 +334,11 @@ impl Integrator for Hermite {
         self.encounters = encounters;
     }
 
+    fn set_fields(&mut self, fields: Fields) -> Result<()> {
+        self.fields = fields;
+        Ok(())
+    }
+
     fn encounters(&self) -> &[Encounter] {
         self.encounters.as_ref().map_or(&[], Encounters::found)
     }
@@ -339,10 +359,12 @@ impl Integrator for Hermite {
 #[cfg(test)]
 mod tests {
     use crate::body::{Vector, length, vector};
+    use crate::fields::Field;
     use crate::plan::{StepCriterion, usual_eta};
     use crate::tests::random;
     use kyoho_core::{Order, Precision};
     use kyoho_engine::Setup;
+    use kyoho_language::FieldProgram;
     use kyoho_laws::double_double::DoubleDouble;
 
     use super::*;
@@ -394,6 +416,41 @@ mod tests {
             hermite.advance(&mut |_, _| true).unwrap();
         }
         length(&vector(|k| hermite.bodies()[0].position[k] - bodies[0].position[k]))
+    }
+
+    /// Returns the changes of a light body's place and energy in one turn round the centre of a
+    /// field, in this many steps of equal length.
+    fn errors_in_field(order: Order, steps: f64) -> [f64; 2] {
+        const POINT: &str = "pair point\ni pos: vec3<f64>\nparam mass: f64\nresult potential: f64 sum\nbody\n  \
+                             potential -= mass * rsqrt(norm2(i.pos))\n";
+        const MASS: f64 = 1e-12;
+        let speed = 1.0 / 3.0f64.sqrt();
+        let far = Body::new(MASS, [0.0, -30.0, 0.0], [1.0 / 30.0f64.sqrt(), 0.0, 0.0]);
+        let bodies = vec![Body::new(MASS, [1.5, 0.0, 0.0], [0.0, speed, 0.0]), far];
+        let interval = std::f64::consts::TAU / 8.0;
+        let plan = Plan { interval, ..plan(order, 1e6, std::f64::consts::TAU / steps) };
+        let mut hermite = integrator(plan, bodies.clone(), 1);
+        let program = FieldProgram::new(POINT, order as usize / 2).unwrap();
+        let fields = Fields { all: vec![Field { program, parameters: vec![1.0] }], start: 0.0 };
+        let energy = |bodies: &[Body]| {
+            let kinetic: f64 = bodies.iter().map(|body| 0.5 * body.mass * length(&body.velocity).powi(2)).sum();
+            (kinetic + fields.energy(bodies, 0.0).unwrap()) / MASS
+        };
+        hermite.set_fields(fields.clone()).unwrap();
+        hermite.start().unwrap();
+        (0..8).for_each(|_| assert!(hermite.advance(&mut |_, _| true).is_ok()));
+        let moved = length(&vector(|k| hermite.bodies()[0].position[k] - bodies[0].position[k]));
+        [moved, (energy(hermite.bodies()) - energy(&bodies)).abs()]
+    }
+
+    #[test]
+    fn an_ellipse_in_a_field_has_the_error_of_the_order() {
+        for (order, steps) in [(Order::Fourth, 512.0), (Order::Sixth, 128.0), (Order::Eighth, 256.0)] {
+            let [coarse, fine] = [steps, 2.0 * steps].map(|steps| errors_in_field(order, steps));
+            let (slope, expected) = ((coarse[0] / fine[0]).log2(), f64::from(order as i32));
+            assert!(slope > expected - 0.5 && slope < expected + 1.0, "{order:?}: {slope} {coarse:?} {fine:?}");
+            assert!(fine[0] < 1e-5 && fine[1] < 1e-6, "{order:?}: {fine:?}");
+        }
     }
 
     #[test]

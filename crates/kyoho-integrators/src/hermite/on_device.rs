@@ -47,7 +47,8 @@ impl Hermite {
     /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
     /// `None`, and changes nothing, where no device makes such steps or one fails.
     pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
-        if self.numbering.sources() == 0 || !self.system.makes_block_steps(self.moving.len()) {
+        let is_of_host = !self.fields.all.is_empty() || self.numbering.sources() == 0;
+        if is_of_host || !self.system.makes_block_steps(self.moving.len()) {
             return Ok(None);
         }
         match self.try_steps(from, go_on) {

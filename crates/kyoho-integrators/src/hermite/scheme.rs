@@ -11,7 +11,7 @@ use kyoho_core::{Forces, Order, Sink};
 
 /// The number of derivatives of the velocity that a force can give: acceleration, jerk, snap,
 /// crackle.
-const MOST: usize = 4;
+pub const MOST: usize = 4;
 
 /// Returns the derivatives of a sink's velocity that a force gives. Those that its order does not
 /// have are zero.
