@@ -161,6 +161,12 @@ impl Block {
         }
     }
 
+    /// Writes doubles to the first lanes of a column.
+    pub fn write(&mut self, column: Column, numbers: impl Iterator<Item = f64>) {
+        let bytes = self.bytes_mut()[column.0..].as_chunks_mut().0.iter_mut().take(LANES);
+        bytes.zip(numbers).for_each(|(to, number)| *to = number.to_ne_bytes());
+    }
+
     /// Reads a number from a lane of a column.
     pub fn get(&self, scalar: Scalar, column: Column, lane: usize) -> Bits {
         let take = |place: usize, size: usize| {

@@ -22,6 +22,7 @@ mod lower;
 mod machine_code;
 pub mod number;
 mod parser;
+pub mod places;
 pub mod real;
 pub mod series;
 pub mod syntax;
