@@ -11,6 +11,7 @@ use kyoho_engine::{Setup, System};
 use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
 use super::energy::{Energies, Energy};
+use super::fields::{Field, Fields};
 use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
 use super::{Approach, Counts, EnergyJump, Integrator};
 
@@ -104,10 +105,11 @@ impl Cluster {
         let (setup, tree) = (system.setup().clone(), system.tree());
         choices.check(setup.order)?;
         let plan = choices.plan(&setup, tree, 1.0)?;
+        let fields = Fields::new(choices.gravity(), setup.threads);
         Ok(Cluster {
             setup,
             choices,
-            integrator: super::of(system, &plan, Vec::new())?,
+            integrator: super::in_fields(system, &plan, Vec::new(), fields)?,
             energies: None,
             tree,
             time: choices.time,
@@ -237,6 +239,30 @@ impl Cluster {
         Ok(())
     }
 
+    /// Adds a field that acts on all bodies, from now on: one that has a built-in name, or that is a
+    /// text. It needs the numbers of each of its parameters. The next evolution begins with new forces
+    /// and first steps of all bodies. After an error there are the fields that there were.
+    pub fn add_field(&mut self, field: &str, parameters: &[(&str, &[f64])]) -> Result<()> {
+        self.add_made_field(Field::new(field, parameters, self.setup.order, self.setup.level)?)
+    }
+
+    /// Adds a field as [`Cluster::add_field`] does, from the names of parameters, with spaces between
+    /// them, and the numbers of all of these, one after another.
+    pub fn add_listed_field(&mut self, field: &str, names: &str, numbers: &[f64]) -> Result<()> {
+        self.add_made_field(Field::listed(field, names, numbers, self.setup.order, self.setup.level)?)
+    }
+
+    fn add_made_field(&mut self, field: Field) -> Result<()> {
+        self.integrator.fields_mut().add(field)?;
+        self.is_changed = true;
+        Ok(())
+    }
+
+    /// Returns the fields, in the order in which they were added.
+    pub fn fields(&self) -> &[Field] {
+        self.integrator.fields().all()
+    }
+
     /// Advances all bodies to a time, or until bodies encounter each other, `block_steps` block
     /// steps were made, or `go_on` refuses, which is given the time and the number of block steps.
     /// Whatever the reason, all bodies are at one time then. After an error they are where they
@@ -263,6 +289,7 @@ impl Cluster {
             self.time = to;
             return Ok(Evolution { end: EvolutionEnd::Time, block_steps: 0, approach: None });
         }
+        self.integrator.fields_mut().start = start;
         self.integrator.set_plan(self.choices.plan(&self.setup, self.tree, interval)?);
         if self.has_other_radii {
             let radii = memory::collected(self.radii.iter().copied(), BODIES)?;
@@ -291,7 +318,9 @@ impl Cluster {
         let reached = self.integrator.reached();
         self.time = if reached == 1.0 { to } else { start + reached * interval };
         self.note_energy_jump(start, energy_jumps);
-        let approach = outcome?.map(|approach| Approach { time: start + approach.time, ..approach });
+        let approach = outcome
+            .map_err(|error| self.named(error))?
+            .map(|approach| Approach { time: start + approach.time, ..approach });
         if !self.integrator.encounters().is_empty() {
             end = EvolutionEnd::Encounter;
             self.has_encounters = true;
@@ -332,7 +361,13 @@ impl Cluster {
             self.energies = Some(energies.by_tree(self.tree)?);
         }
         let defect = || Error::Internal { what: "energies were not made".into() };
-        self.energies.as_mut().ok_or_else(defect)?.of(self.integrator.bodies())
+        let energy = self.energies.as_mut().ok_or_else(defect)?.of(self.integrator.bodies())?;
+        Ok(Energy { field: self.field_energy()?, ..energy })
+    }
+
+    /// Returns the potential energy of the bodies in the fields.
+    pub fn field_energy(&mut self) -> Result<f64> {
+        self.integrator.field_energy(self.time).map_err(|error| self.named(error))
     }
 
     /// Returns an error that names bodies by their identifiers.
@@ -340,6 +375,9 @@ impl Cluster {
         match error {
             Error::SamePlace { bodies } => {
                 Error::SamePlace { bodies: bodies.map(|place| self.identifiers[place as usize].into()) }
+            }
+            Error::FieldNotFinite { what, body, field, value } => {
+                Error::FieldNotFinite { what, body: self.identifiers[body as usize].into(), field, value }
             }
             other => other,
         }
@@ -452,5 +490,7 @@ impl Change {
     }
 }
 
+#[cfg(test)]
+mod field_tests;
 #[cfg(test)]
 mod tests;

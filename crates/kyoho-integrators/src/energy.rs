@@ -12,12 +12,14 @@ pub struct Energy {
     pub kinetic: f64,
     /// The potential energy, with every pair counted once and softening included.
     pub potential: f64,
+    /// The potential energy in fields.
+    pub field: f64,
 }
 
 impl Energy {
-    /// Returns the sum of both.
+    /// Returns the sum of all.
     pub fn total(&self) -> f64 {
-        self.kinetic + self.potential
+        self.kinetic + (self.potential + self.field)
     }
 }
 
@@ -42,14 +44,14 @@ impl Energies {
         Ok(self)
     }
 
-    /// Returns the energies of these bodies, which must belong to one time.
+    /// Returns the energies of these bodies, which must belong to one time; they have none in fields.
     pub fn of(&mut self, bodies: &[Body]) -> Result<Energy> {
         // Bodies without mass have no energy.
         let with_mass = bodies.iter().filter(|body| body.mass != 0.0);
         let mut all: Vec<&Body> = memory::room(with_mass.clone().count(), "the bodies with mass")?;
         all.extend(with_mass);
         if all.is_empty() {
-            return Ok(Energy { kinetic: 0.0, potential: 0.0 });
+            return Ok(Energy { kinetic: 0.0, potential: 0.0, field: 0.0 });
         }
         let (gravity, softening) = (self.gravity, self.softening);
         let source = |number: usize| all[number].source(Order::Second, number, gravity, 0.0);
@@ -61,6 +63,7 @@ impl Energies {
         Ok(Energy {
             kinetic: 0.5 * sum(all.iter().map(|body| body.mass * length(&body.velocity).powi(2))),
             potential: 0.5 * sum(potentials),
+            field: 0.0,
         })
     }
 }

@@ -6,8 +6,9 @@ use kyoho_engine::{System, TreeErrors};
 use kyoho_hal::threads::Threads;
 use kyoho_methods::device_arrays::Motion;
 
-use super::body::{Body, Vector, add};
+use super::body::{Body, Vector, add, vector};
 use super::encounters::{Encounter, Encounters};
+use super::fields::Fields;
 use super::plan::{Plan, whole};
 use super::{Approach, Counts, GoOn, Integrator};
 
@@ -18,6 +19,7 @@ pub struct Leapfrog {
     bodies: Vec<Body>,
     /// The places of the bodies that are sources, where most have no mass; empty where all are.
     sources: Vec<usize>,
+    fields: Fields,
     /// What rounding took off each position and velocity since the interval began.
     lost: Vec<[Vector; 2]>,
     threads: Threads,
@@ -32,15 +34,31 @@ pub struct Leapfrog {
 }
 
 impl Leapfrog {
-    /// Makes an integrator of these bodies.
-    pub fn new(system: System, plan: Plan, bodies: Vec<Body>) -> Result<Leapfrog> {
+    /// Makes an integrator of these bodies. In fields, those with a step keep their accelerations:
+    /// those at the ends of steps are of predicted velocities.
+    pub fn new(system: System, plan: Plan, (bodies, fields): (Vec<Body>, Fields)) -> Result<Leapfrog> {
+        let is_resumed = !fields.is_empty() && bodies.iter().all(|body| body.step > 0.0);
+        let before = if is_resumed { memory::collected(bodies.iter().copied(), "bodies")? } else { Vec::new() };
         let threads = Threads::new(system.setup().threads);
         let (counts, encounters) = (Counts::default(), None);
         let (reached, left_out, is_kept) = (0.0, 0, false);
         let (sources, lost) = (Vec::new(), Vec::new());
-        let mut leapfrog =
-            Leapfrog { system, plan, bodies, sources, lost, threads, encounters, reached, counts, left_out, is_kept };
-        leapfrog.accelerate()?;
+        let mut leapfrog = Leapfrog {
+            system,
+            plan,
+            bodies,
+            sources,
+            fields,
+            lost,
+            threads,
+            encounters,
+            reached,
+            counts,
+            left_out,
+            is_kept,
+        };
+        leapfrog.accelerate(0.0, 0.0)?;
+        leapfrog.bodies.iter_mut().zip(before).for_each(|(body, before)| *body = before);
         Ok(leapfrog)
     }
 
@@ -63,8 +81,10 @@ impl Leapfrog {
         !self.sources.is_empty()
     }
 
-    /// Computes the accelerations at the bodies' present places.
-    fn accelerate(&mut self) -> Result<()> {
+    /// Computes the accelerations at the bodies' present places, at a time since the interval began.
+    /// Fields may depend on velocities, which have still to be kicked for a while. After an error the
+    /// accelerations are as they were.
+    fn accelerate(&mut self, time: f64, kick: f64) -> Result<()> {
         // What these forces need takes the place of bodies that the device was given.
         self.is_kept = false;
         if self.bodies.is_empty() {
@@ -72,6 +92,11 @@ impl Leapfrog {
         }
         self.choose_sources()?;
         let (bodies, gravity) = (&self.bodies, self.plan.gravity);
+        let body = |number: usize| {
+            let Body { position, velocity, derivatives: [acceleration, ..], .. } = bodies[number];
+            (number, [position, vector(|k| velocity[k] + kick * acceleration[k])])
+        };
+        let of_fields = self.fields.derivatives(time, (bodies.len(), 1), body, |_| Default::default())?;
         let chosen = &self.sources;
         let sources = if chosen.is_empty() { bodies.len() } else { chosen.len() };
         let source = |address: usize| {
@@ -84,17 +109,19 @@ impl Leapfrog {
         self.system.start_from_fn(sources, true, count, |number| bodies[number].sink(number, softening))?;
         let (forces, step) = (self.system.wait()?, self.plan.step);
         each_of(&self.threads, &mut self.bodies, |number, body| {
-            body.derivatives[0] = forces.acceleration(number);
+            let acceleration = forces.acceleration(number);
+            let [of_field, ..] = of_fields.get(number).copied().unwrap_or_default();
+            body.derivatives[0] = vector(|k| acceleration[k] + of_field[k]);
             body.step = step;
         });
         Ok(())
     }
 
-    /// Kicks, drifts and kicks. After an error the bodies are where they were, up to rounding.
-    fn step(&mut self, step: f64) -> Result<()> {
+    /// Kicks, drifts and kicks, up to a time since the interval began. After an error the bodies are where they were, up to rounding.
+    fn step(&mut self, step: f64, end: f64) -> Result<()> {
         self.kick(0.5 * step);
         self.drift(step);
-        if let Err(error) = self.accelerate() {
+        if let Err(error) = self.accelerate(end, 0.5 * step) {
             self.drift(-step);
             self.kick(-0.5 * step);
             return Err(error);
@@ -229,13 +256,14 @@ impl Integrator for Leapfrog {
         // of it, so it is computed from the number of steps.
         let step = interval / steps as f64;
         self.choose_sources()?;
-        // Encounters are looked for by the host.
-        if self.encounters.is_none() && !self.leaves_out() && self.advance_on_device(steps, step, go_on)? {
+        // Encounters are looked for by the host, which knows fields too.
+        let is_of_host = self.encounters.is_some() || self.leaves_out() || !self.fields.is_empty();
+        if !is_of_host && self.advance_on_device(steps, step, go_on)? {
             return Ok(None);
         }
         self.forget_lost()?;
         for done in 1..=steps {
-            self.step(step)?;
+            self.step(step, done as f64 / steps as f64 * interval)?;
             let goes_on = self.count_step(done, steps, go_on);
             if self.meets_encounters()? || !goes_on {
                 break;
@@ -258,7 +286,7 @@ impl Integrator for Leapfrog {
     }
 
     fn start(&mut self) -> Result<()> {
-        self.accelerate()
+        self.accelerate(0.0, 0.0)
     }
 
     fn resume(&mut self, bodies: Vec<Body>) -> Result<()> {
@@ -274,6 +302,18 @@ impl Integrator for Leapfrog {
 
     fn watch(&mut self, encounters: Option<Encounters>) {
         self.encounters = encounters;
+    }
+
+    fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.fields
+    }
+
+    fn field_energy(&mut self, time: f64) -> Result<f64> {
+        self.fields.energy(&self.bodies, time)
     }
 
     fn encounters(&self) -> &[Encounter] {
@@ -323,7 +363,8 @@ mod tests {
         };
         let setup = Setup::on_cpu(plan.order, plan.precision);
         let body = |side: f64| Body::new(0.5, [0.5 * side, 0.0, 0.0], [0.0, 0.5 * side, 0.0]);
-        Leapfrog::new(System::new(&setup).unwrap(), plan, vec![body(1.0), body(-1.0)]).unwrap()
+        let bodies = vec![body(1.0), body(-1.0)];
+        Leapfrog::new(System::new(&setup).unwrap(), plan, (bodies, Fields::default())).unwrap()
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub mod plan;
 
 use std::fmt::Display;
 
-use kyoho_core::{Error, Forces, Result};
+use kyoho_core::{Forces, Result};
 use kyoho_engine::{System, TreeErrors};
 
 use body::Body;
@@ -117,14 +117,15 @@ pub trait Integrator {
     /// Looks for encounters of bodies from now on, if there is something to look for.
     fn watch(&mut self, encounters: Option<Encounters>);
 
-    /// Adds fields to the forces from now on; then [`Integrator::start`] has to follow. The time at
-    /// their start has to be set anew in each interval. The leapfrog has no fields.
-    fn set_fields(&mut self, fields: Fields) -> Result<()> {
-        if fields.all.is_empty() {
-            return Ok(());
-        }
-        Err(Error::Internal { what: "an integrator of order 2 has no fields".into() })
-    }
+    /// Returns the fields that act on the bodies.
+    fn fields(&self) -> &Fields;
+
+    /// Returns the fields, to which others may be added; then [`Integrator::start`] has to follow.
+    /// The time at their start belongs to the next interval.
+    fn fields_mut(&mut self) -> &mut Fields;
+
+    /// Returns the energy of the bodies in the fields at a time.
+    fn field_energy(&mut self, time: f64) -> Result<f64>;
 
     /// Returns the encounters that ended the last interval.
     fn encounters(&self) -> &[Encounter];
@@ -152,9 +153,15 @@ pub trait Integrator {
 
 /// Makes the integrator of a plan's order.
 pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator + Send>> {
+    in_fields(system, plan, bodies, Fields::default())
+}
+
+/// Makes the integrator of a plan's order for bodies in fields.
+pub fn in_fields(system: System, plan: &Plan, bodies: Vec<Body>, fields: Fields) -> Result<Box<dyn Integrator + Send>> {
+    let (plan, bodies) = (plan.clone(), (bodies, fields));
     Ok(match Scheme::of(plan.order) {
-        Some(scheme) => kyoho_hal::boxed(Hermite::new(system, plan.clone(), scheme, bodies)?, "an integrator")?,
-        None => kyoho_hal::boxed(Leapfrog::new(system, plan.clone(), bodies)?, "an integrator")?,
+        Some(scheme) => kyoho_hal::boxed(Hermite::new(system, plan, scheme, bodies)?, "an integrator")?,
+        None => kyoho_hal::boxed(Leapfrog::new(system, plan, bodies)?, "an integrator")?,
     })
 }
 

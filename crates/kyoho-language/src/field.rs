@@ -113,6 +113,26 @@ impl FieldProgram {
         self.potential.is_some()
     }
 
+    /// Returns the numbers of all parameters in their order, from names with spaces between them and
+    /// the numbers of all of these, one after another.
+    pub fn listed_numbers(&self, names: &str, numbers: &[f64]) -> Result<Vec<f64>> {
+        let mut rest = numbers;
+        let mut given: Vec<(&str, &[f64])> = Vec::new();
+        for name in names.split_whitespace() {
+            let width = self.parameters.iter().find(|(known, _)| known == name).map_or(1, |(_, width)| *width);
+            let (own, others) = rest.split_at(width.min(rest.len()));
+            memory::push(&mut given, (name, own), WHAT)?;
+            rest = others;
+        }
+        let found = self.numbers(&given)?;
+        if rest.is_empty() { Ok(found) } else { Err(self.wrong_count(numbers.len())) }
+    }
+
+    fn wrong_count(&self, count: usize) -> Error {
+        let what = format!("the count of the numbers of the field '{}'", self.name);
+        Error::BadList { what, value: count as i64, allowed: self.count().to_string() }
+    }
+
     /// Returns the numbers of all parameters in their order, from the caller's by their names.
     pub fn numbers(&self, given: &[(&str, &[f64])]) -> Result<Vec<f64>> {
         let wrong = |name: String, value: String, allowed: String| Error::BadOption { name, value, allowed };

@@ -27,7 +27,7 @@ pub struct Isolated {
 }
 
 /// The energies of a model in virial equilibrium.
-pub const VIRIAL: Energy = Energy { kinetic: 0.25, potential: -0.5 };
+pub const VIRIAL: Energy = Energy { kinetic: 0.25, potential: -0.5, field: 0.0 };
 
 /// The largest number of bodies for which the potential energy of a standard model is the sum over
 /// all pairs. With more bodies it is that of shells.
@@ -47,7 +47,7 @@ impl Isolated {
             let potential = of_shells(&stars)?;
             centre(&mut stars);
             let twice = sum(stars.iter().map(|star| 1.0 / n as f64 * length(&star.velocity).powi(2)));
-            Energy { kinetic: 0.5 * twice, potential }
+            Energy { kinetic: 0.5 * twice, potential, field: 0.0 }
         };
         let wider = energy.potential / self.energy.potential;
         let is_at_rest = self.energy.kinetic == 0.0;

@@ -28,7 +28,7 @@ pub const COLD_COLLAPSE: Isolated = Isolated {
     bodies: "the bodies of the cold collapse",
     state: "at rest",
     draw: |random| Star { position: random.in_ball(2.4), velocity: [0.0; 3] },
-    energy: Energy { kinetic: 0.0, potential: -0.25 },
+    energy: Energy { kinetic: 0.0, potential: -0.25, field: 0.0 },
 };
 
 impl Random {

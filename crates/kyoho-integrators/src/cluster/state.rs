@@ -3,15 +3,18 @@
 use std::collections::HashMap;
 
 use crate::body::{Body, Vector};
+use crate::fields::Field;
 use kyoho_core::{Error, Result, memory};
 
 use super::{BODIES, Change, Cluster};
 
 /// The first word of a state, which names its form.
-const FORM: u64 = u64::from_le_bytes(*b"kyoho  1");
-/// The words before the bodies: the form, the order, the number of bodies, the time, and whether
-/// bodies have changed since their forces were computed.
-const HEAD: usize = 5;
+const FORM: u64 = u64::from_le_bytes(*b"kyoho  2");
+/// The words before the bodies: the form, the order, the number of bodies, the time, whether bodies
+/// have changed since their forces were computed, and the number of fields. The fields follow the
+/// bodies, each with the length of its text, the text in whole words, the number of its numbers, and
+/// these.
+const HEAD: usize = 6;
 /// The words of a body: its identifier, its radius, and its 26 numbers.
 const WORDS: usize = 28;
 /// The bytes of a word.
@@ -20,16 +23,17 @@ const WORD: usize = size_of::<u64>();
 impl Cluster {
     /// Returns the bytes of [`Cluster::state`].
     pub fn state_size(&self) -> usize {
-        WORD * (HEAD + WORDS * self.identifiers.len())
+        let of_field = |field: &Field| 2 + field.given().len().div_ceil(WORD) + field.numbers().len();
+        WORD * (HEAD + WORDS * self.identifiers.len() + self.fields().iter().map(of_field).sum::<usize>())
     }
 
-    /// Returns the bodies with their time, their steps, and the derivatives that the integrator has
-    /// of them.
+    /// Returns the bodies with their time, their steps, the derivatives that the integrator has of
+    /// them, and the fields.
     pub fn state(&self) -> Result<Vec<u8>> {
         let mut bytes = memory::room(self.state_size(), "the state of an integrator")?;
         let mut put = |word: u64| bytes.extend_from_slice(&word.to_le_bytes());
-        let count = self.identifiers.len() as u64;
-        let head = [FORM, self.setup.order as u64, count, self.time.to_bits(), u64::from(self.is_changed)];
+        let [count, fields] = [self.identifiers.len(), self.fields().len()].map(|count| count as u64);
+        let head = [FORM, self.setup.order as u64, count, self.time.to_bits(), u64::from(self.is_changed), fields];
         head.into_iter().for_each(&mut put);
         for ((identifier, radius), body) in self.identifiers.iter().zip(&self.radii).zip(self.bodies()) {
             put(u64::from(identifier.cast_unsigned()));
@@ -37,19 +41,32 @@ impl Cluster {
             let vectors = [position, velocity].into_iter().chain(derivatives).flatten();
             [*radius, step, mass].into_iter().chain(vectors).for_each(|number| put(number.to_bits()));
         }
+        for field in self.fields() {
+            put(field.given().len() as u64);
+            for part in field.given().as_bytes().chunks(WORD) {
+                let mut word = [0; WORD];
+                word[..part.len()].copy_from_slice(part);
+                put(u64::from_le_bytes(word));
+            }
+            put(field.numbers().len() as u64);
+            field.numbers().iter().for_each(|number| put(number.to_bits()));
+        }
         Ok(bytes)
     }
 
-    /// Goes on from a state, in place of the bodies that are there. Nothing is changed if the bytes
-    /// are no state of an integrator of this order.
+    /// Goes on from a state, in place of the bodies and fields that are there. Nothing is changed if
+    /// the bytes are no state of an integrator of this order.
     pub fn set_state(&mut self, bytes: &[u8]) -> Result<()> {
         let (words, rest) = bytes.as_chunks::<WORD>();
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
-        let [form, order, count, time, is_changed] = std::array::from_fn(|_| words.next().unwrap_or(0));
-        let bodies = words.len() / WORDS;
-        let is_whole = bytes.len() >= WORD * HEAD && rest.is_empty() && words.len() % WORDS == 0;
-        if !is_whole || form != FORM || count != bodies as u64 || is_changed > 1 {
-            return Err(wrong("the state", bytes.len(), "the bytes that kyoho_integrator_state gave, all of them"));
+        let [form, order, count, time, is_changed, fields] = std::array::from_fn(|_| words.next().unwrap_or(0));
+        let is_wrong = || wrong("the state", bytes.len(), "the bytes that kyoho_integrator_state gave, all of them");
+        let bodies = usize::try_from(count).ok().filter(|bodies| *bodies <= words.len() / WORDS);
+        let Some(bodies) = bodies.filter(|_| bytes.len() >= WORD * HEAD && rest.is_empty()) else {
+            return Err(is_wrong());
+        };
+        if form != FORM || is_changed > 1 || (fields == 0 && words.len() != bodies * WORDS) {
+            return Err(is_wrong());
         }
         if order != self.setup.order as u64 {
             return Err(wrong("the order of the state", order, &format!("{}, as here", self.setup.order as u64)));
@@ -84,12 +101,42 @@ impl Cluster {
             radii.push(radius);
             all.push(Body { step, mass, position, velocity, derivatives });
         }
+        let mut known = Vec::new();
+        for _ in 0..fields {
+            let field = self.field(&mut words).ok_or_else(is_wrong)??;
+            memory::push(&mut known, field, "fields")?;
+        }
+        if words.next().is_some() {
+            return Err(is_wrong());
+        }
         self.integrator.resume(all)?;
+        self.integrator.fields_mut().replace(known);
         (self.time, self.identifiers, self.radii, self.places) = (time, identifiers, radii, places);
         (self.is_changed, self.has_other_radii, self.has_encounters) = (is_changed == 1, true, false);
         Ok(())
     }
+
+    /// Reads a field of a state; `None` if it is not whole.
+    fn field(&self, words: &mut impl ExactSizeIterator<Item = u64>) -> Option<Result<Field>> {
+        let length = words.next().and_then(|length| usize::try_from(length).ok())?;
+        if length.div_ceil(WORD) >= words.len() {
+            return None;
+        }
+        let text = memory::collected(words.take(length.div_ceil(WORD)).flat_map(u64::to_le_bytes), TEXT);
+        let count = words.next().and_then(|count| usize::try_from(count).ok())?;
+        if count > words.len() {
+            return None;
+        }
+        let numbers = memory::collected(words.take(count).map(f64::from_bits), TEXT);
+        let (order, level) = (self.setup.order, self.setup.level);
+        Some(text.and_then(|text| {
+            let text = str::from_utf8(&text[..length]).map_err(|_| wrong(TEXT, "damaged", "text in UTF-8"))?;
+            Field::with_numbers(text, &numbers?, order, level)
+        }))
+    }
 }
+
+const TEXT: &str = "a field of the state";
 
 fn wrong(name: &str, value: impl ToString, allowed: &str) -> Error {
     Error::BadOption { name: name.into(), value: value.to_string(), allowed: allowed.into() }

@@ -6,18 +6,18 @@ use kyoho_engine::Setup;
 
 use super::*;
 
-fn cluster(order: Order, choices: Choices) -> Cluster {
+pub fn cluster(order: Order, choices: Choices) -> Cluster {
     let setup = Setup::on_cpu(order, Precision::Double);
     Cluster::new(System::new(&setup).unwrap(), choices).unwrap()
 }
 
-fn body(identifier: i32, mass: f64, position: Vector, velocity: Vector) -> (i32, Change) {
+pub fn body(identifier: i32, mass: f64, position: Vector, velocity: Vector) -> (i32, Change) {
     let change = Change { mass: Some(mass), position: Some(position), velocity: Some(velocity), radius: None };
     (identifier, change)
 }
 
 /// Two bodies on a circle with period 2 pi, and a third one far away.
-fn circle() -> [(i32, Change); 3] {
+pub fn circle() -> [(i32, Change); 3] {
     [
         body(7, 0.5, [0.5, 0.0, 0.0], [0.0, 0.5, 0.0]),
         body(3, 0.5, [-0.5, 0.0, 0.0], [0.0, -0.5, 0.0]),
@@ -25,11 +25,12 @@ fn circle() -> [(i32, Change); 3] {
     ]
 }
 
-fn evolve(cluster: &mut Cluster, to: f64) -> Evolution {
+pub fn evolve(cluster: &mut Cluster, to: f64) -> Evolution {
     cluster.evolve(to, None, &mut |_, _| true).unwrap()
 }
 
-const ALL: [(Order, f64); 4] = [(Order::Second, 1e-3), (Order::Fourth, 0.0), (Order::Sixth, 0.0), (Order::Eighth, 0.0)];
+pub const ALL: [(Order, f64); 4] =
+    [(Order::Second, 1e-3), (Order::Fourth, 0.0), (Order::Sixth, 0.0), (Order::Eighth, 0.0)];
 
 #[test]
 fn bodies_reach_any_time_on_their_orbit() {

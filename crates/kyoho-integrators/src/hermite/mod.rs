@@ -29,7 +29,7 @@ use criterion::Criterion;
 use numbering::Numbering;
 use passages::Passages;
 use schedule::Schedule;
-use scheme::{MOST, given};
+use scheme::given;
 
 pub use scheme::Scheme;
 
@@ -64,7 +64,12 @@ pub struct Hermite {
 
 impl Hermite {
     /// Makes an integrator of these bodies. Those without a step get their first forces and steps.
-    pub fn new(system: System, plan: Plan, scheme: &'static Scheme, bodies: Vec<Body>) -> Result<Hermite> {
+    pub fn new(
+        system: System,
+        plan: Plan,
+        scheme: &'static Scheme,
+        (bodies, fields): (Vec<Body>, Fields),
+    ) -> Result<Hermite> {
         let mut hermite = Hermite {
             threads: Threads::alone(),
             criterion: Criterion::new(&plan),
@@ -81,7 +86,7 @@ impl Hermite {
             passages: Passages::default(),
             energy_jump: None,
             encounters: None,
-            fields: Fields::default(),
+            fields,
             reached: 0.0,
             counts: Counts::default(),
             of_device: 0,
@@ -123,10 +128,14 @@ impl Hermite {
         let sinks = (0..bodies.len()).map(|number| bodies[numbering.place(number)].sink(number, self.plan.softening));
         self.system.set_time(0.0)?;
         let forces = self.system.force(numbering.sources(), true, sinks)?;
+        let body = |number: usize| {
+            let place = numbering.place(number);
+            (place, [bodies[place].position, bodies[place].velocity])
+        };
+        let with_fields = self.fields.derivatives(0.0, (bodies.len(), known), body, |number| given(&forces, number))?;
         for number in 0..bodies.len() {
             let body = &mut bodies[numbering.place(number)];
-            let mut found = given(&forces, number);
-            self.fields.add(0.0, [body.position, body.velocity], &mut found[..known])?;
+            let found = with_fields.get(number).copied().unwrap_or_else(|| given(&forces, number));
             body.derivatives[..known].copy_from_slice(&found[..known]);
             let nearest = forces.nearest(number).unwrap_or(Nearest::NONE);
             let distance = nearest.distance2.sqrt().hypot(self.plan.softening);
@@ -180,8 +189,9 @@ impl Hermite {
     /// for their next steps, and encounters are looked for.
     fn advance_members(&mut self, now: f64, go_on: bool) -> Result<()> {
         let (members, moving, plan) = (&self.members, &mut self.moving, &self.plan);
+        let numbering = &self.numbering;
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan, now };
-        let (time, sources) = (now * plan.interval, self.numbering.sources());
+        let (time, sources) = (now * plan.interval, numbering.sources());
         self.system.set_time(time)?;
         self.system.start_from_fn(sources, true, members.len(), |place| block.sink(moving, members, place))?;
         let forces = self.system.wait()?;
@@ -194,16 +204,13 @@ impl Hermite {
         memory::lengthen(&mut self.due, members.len(), "the bodies of a block", || 0.0)?;
         let due = &mut self.due[..members.len()];
         let forces = self.system.forces()?;
-        let mut with_fields: Vec<[_; MOST]> = Vec::new();
-        if !self.fields.all.is_empty() {
-            for place in 0..members.len() {
-                let [position, velocity, ..] = block.sink(moving, members, place).derivatives;
-                let mut found = given(&forces, place);
-                self.fields.add(time, [position, velocity], &mut found[..self.scheme.given()])?;
-                memory::push(&mut with_fields, found, "the bodies of a block")?;
-            }
-        }
-        let limited = block.advance((&forces, &with_fields), moving, members, due, &self.threads);
+        let body = |place: usize| {
+            let [position, velocity, ..] = block.sink(moving, members, place).derivatives;
+            (numbering.place(members[place]), [position, velocity])
+        };
+        let counts = (members.len(), self.scheme.given());
+        let with_fields = self.fields.derivatives(time, counts, body, |place| given(&forces, place))?;
+        let limited = block.advance((&forces, with_fields), moving, members, due, &self.threads);
         self.counts.limited_steps += limited;
         if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
             let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));
@@ -334,9 +341,16 @@ impl Integrator for Hermite {
         self.encounters = encounters;
     }
 
-    fn set_fields(&mut self, fields: Fields) -> Result<()> {
-        self.fields = fields;
-        Ok(())
+    fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.fields
+    }
+
+    fn field_energy(&mut self, time: f64) -> Result<f64> {
+        self.fields.energy(&self.bodies, time)
     }
 
     fn encounters(&self) -> &[Encounter] {
@@ -362,9 +376,8 @@ mod tests {
     use crate::fields::Field;
     use crate::plan::{StepCriterion, usual_eta};
     use crate::tests::random;
-    use kyoho_core::{Order, Precision};
+    use kyoho_core::{Level, Order, Precision};
     use kyoho_engine::Setup;
-    use kyoho_language::FieldProgram;
     use kyoho_laws::double_double::DoubleDouble;
 
     use super::*;
@@ -399,7 +412,7 @@ mod tests {
     fn integrator(plan: Plan, bodies: Vec<Body>, threads: usize) -> Hermite {
         let setup = Setup { threads, ..Setup::on_cpu(plan.order, plan.precision) };
         let scheme = Scheme::of(plan.order).unwrap();
-        Hermite::new(System::new(&setup).unwrap(), plan, scheme, bodies).unwrap()
+        Hermite::new(System::new(&setup).unwrap(), plan, scheme, (bodies, Fields::default())).unwrap()
     }
 
     /// Returns the distance of a body after one period from its start, on an ellipse in this many
@@ -421,8 +434,6 @@ mod tests {
     /// Returns the changes of a light body's place and energy in one turn round the centre of a
     /// field, in this many steps of equal length.
     fn errors_in_field(order: Order, steps: f64) -> [f64; 2] {
-        const POINT: &str = "pair point\ni pos: vec3<f64>\nparam mass: f64\nresult potential: f64 sum\nbody\n  \
-                             potential -= mass * rsqrt(norm2(i.pos))\n";
         const MASS: f64 = 1e-12;
         let speed = 1.0 / 3.0f64.sqrt();
         let far = Body::new(MASS, [0.0, -30.0, 0.0], [1.0 / 30.0f64.sqrt(), 0.0, 0.0]);
@@ -430,17 +441,17 @@ mod tests {
         let interval = std::f64::consts::TAU / 8.0;
         let plan = Plan { interval, ..plan(order, 1e6, std::f64::consts::TAU / steps) };
         let mut hermite = integrator(plan, bodies.clone(), 1);
-        let program = FieldProgram::new(POINT, order as usize / 2).unwrap();
-        let fields = Fields { all: vec![Field { program, parameters: vec![1.0] }], start: 0.0 };
-        let energy = |bodies: &[Body]| {
-            let kinetic: f64 = bodies.iter().map(|body| 0.5 * body.mass * length(&body.velocity).powi(2)).sum();
-            (kinetic + fields.energy(bodies, 0.0).unwrap()) / MASS
+        let field = Field::new("point_mass", &[("mass", &[1.0])], order, Level::best()).unwrap();
+        hermite.fields_mut().add(field).unwrap();
+        let energy = |hermite: &mut Hermite| {
+            let kinetic = hermite.bodies().iter().map(|body| 0.5 * body.mass * length(&body.velocity).powi(2));
+            (kinetic.sum::<f64>() + hermite.field_energy(0.0).unwrap()) / MASS
         };
-        hermite.set_fields(fields.clone()).unwrap();
+        let before = energy(&mut hermite);
         hermite.start().unwrap();
         (0..8).for_each(|_| assert!(hermite.advance(&mut |_, _| true).is_ok()));
         let moved = length(&vector(|k| hermite.bodies()[0].position[k] - bodies[0].position[k]));
-        [moved, (energy(hermite.bodies()) - energy(&bodies)).abs()]
+        [moved, (energy(&mut hermite) - before).abs()]
     }
 
     #[test]

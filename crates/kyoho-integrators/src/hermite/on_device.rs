@@ -45,9 +45,10 @@ struct Followed {
 impl Hermite {
     /// Lets a device make block steps from a time on, at which the bodies between meetings and their
     /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
-    /// `None`, and changes nothing, where no device makes such steps or one fails.
+    /// `None`, and changes nothing, where no device makes such steps or one fails; devices know no
+    /// fields.
     pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
-        let is_of_host = !self.fields.all.is_empty() || self.numbering.sources() == 0;
+        let is_of_host = !self.fields.is_empty() || self.numbering.sources() == 0;
         if is_of_host || !self.system.makes_block_steps(self.moving.len()) {
             return Ok(None);
         }

@@ -1,0 +1,177 @@
+//! Tests of clusters in fields.
+
+use std::f64::consts::TAU;
+
+use super::tests::{ALL, body, circle, cluster, evolve};
+use super::*;
+use crate::body::{length, vector};
+
+const TURNING: &str = "pair turning
+i vel: vec3<f64>
+param rate: f64, time: f64
+result acceleration: vec3<f64> sum
+body
+  acceleration += vec3(cos(rate * time), sin(rate * time), 0) - 0.1 * i.vel
+";
+
+fn point_mass(order: Order, dt_max: f64) -> Cluster {
+    let mut cluster = cluster(order, Choices { dt_max, eta: 0.02, gravity: 2.0, ..Choices::default() });
+    cluster.add_field("point_mass", &[("mass", &[0.5])]).unwrap();
+    cluster
+}
+
+/// Bodies without mass, of which the first one is on an ellipse of eccentricity 1/2 and period 2 pi.
+fn ellipse() -> [(i32, Change); 2] {
+    [
+        body(4, 0.0, [1.5, 0.0, 0.0], [0.0, 1.0 / 3.0f64.sqrt(), 0.0]),
+        body(9, 0.0, [0.0, 30.0, 0.0], [1.0 / 30.0f64.sqrt(), 0.0, 0.0]),
+    ]
+}
+
+/// Returns where Kepler's ellipse is at a time after the apocentre.
+fn kepler(time: f64) -> Vector {
+    let mean = time + 0.5 * TAU;
+    let anomaly = (0..50).fold(mean, |e, _| e - (e - 0.5 * e.sin() - mean) / (1.0 - 0.5 * e.cos()));
+    [-(anomaly.cos() - 0.5), -(0.75f64.sqrt() * anomaly.sin()), 0.0]
+}
+
+#[test]
+fn a_body_in_the_field_of_a_point_follows_kepler() {
+    for (order, dt_max) in ALL {
+        let mut cluster = point_mass(order, dt_max);
+        cluster.add(&ellipse()).unwrap();
+        for time in [0.7, 3.0, TAU] {
+            evolve(&mut cluster, time);
+            let (found, expected) = (cluster.bodies()[0].position, kepler(time));
+            let error = length(&vector(|k| found[k] - expected[k]));
+            assert!(error < 1e-4, "{order:?} at {time}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn a_lone_body_conserves_its_energy_in_each_static_field() {
+    let fields: [(&str, &[(&str, &[f64])]); 5] = [
+        ("hernquist", &[("mass", &[1.0]), ("radius", &[0.5])]),
+        ("nfw", &[("mass", &[3.0]), ("radius", &[0.5])]),
+        ("miyamoto_nagai", &[("mass", &[1.0]), ("radius", &[0.5]), ("height", &[0.1])]),
+        ("milky_way_2014", &[("radius", &[1.0]), ("speed", &[1.0])]),
+        ("solar_tide", &[("oort_a", &[0.75]), ("oort_b", &[-0.25]), ("density", &[0.1])]),
+    ];
+    for (name, parameters) in fields {
+        let mut cluster = cluster(Order::Sixth, Choices { eta: 0.05, ..Choices::default() });
+        cluster.add_field(name, parameters).unwrap();
+        cluster.add(&[body(0, 2.0, [0.9, 0.1, 0.2], [0.1, 0.8, 0.3])]).unwrap();
+        let before = cluster.energies().unwrap();
+        assert!(before.field != 0.0 && before.potential == 0.0);
+        evolve(&mut cluster, 3.0);
+        let after = cluster.energies().unwrap();
+        let error = (after.total() - before.total()).abs();
+        assert!(error < 1e-6 && after.kinetic != before.kinetic, "{name}: {error:e}");
+    }
+}
+
+#[test]
+fn a_field_that_turns_and_brakes_is_that_of_its_formula() {
+    // v' = e^(i t) - v / 10 has the solution v = c e^(i t) - c e^(-t / 10), with c = 1 / (i + 1/10).
+    let (real, imaginary) = (0.1 / 1.01, -1.0 / 1.01);
+    let expected = |time: f64| {
+        let (s, c) = time.sin_cos();
+        let faded = (-0.1 * time).exp();
+        [real * c - imaginary * s - real * faded, real * s + imaginary * c - imaginary * faded]
+    };
+    let errors = |order: Order, dt_max: f64, eta: f64| {
+        let mut cluster = cluster(order, Choices { dt_max, eta, ..Choices::default() });
+        cluster.add_field(TURNING, &[("rate", &[1.0])]).unwrap();
+        cluster.add(&[body(0, 0.0, [0.0; 3], [0.0; 3])]).unwrap();
+        evolve(&mut cluster, 1.0);
+        evolve(&mut cluster, 3.0);
+        let velocity = cluster.bodies()[0].velocity;
+        let expected = expected(3.0);
+        (velocity[0] - expected[0]).hypot(velocity[1] - expected[1])
+    };
+    for (order, _) in &ALL[1..] {
+        let error = errors(*order, 1.0 / 64.0, 1e-3);
+        let allowed = if *order == Order::Fourth { 1e-6 } else { 1e-9 };
+        assert!(error < allowed, "{order:?}: {error:e}");
+    }
+    // The leapfrog keeps its order where accelerations depend on velocities.
+    let ratio = errors(Order::Second, 1.0 / 64.0, 0.0) / errors(Order::Second, 1.0 / 128.0, 0.0);
+    assert!((ratio - 4.0).abs() < 0.2, "{ratio}");
+}
+
+#[test]
+fn a_state_goes_on_with_the_same_bits_and_has_its_fields() {
+    for (order, dt_max) in ALL {
+        let begin = || {
+            let mut first = point_mass(order, dt_max);
+            first.add_field(TURNING, &[("rate", &[0.5])]).unwrap();
+            first.add(&circle().map(|(number, change)| (number, Change { mass: Some(1e-3), ..change }))).unwrap();
+            evolve(&mut first, 0.3);
+            first
+        };
+        let mut first = begin();
+        let state = first.state().unwrap();
+        assert_eq!(state.len(), first.state_size());
+        let mut second = cluster(order, Choices { dt_max, eta: 0.02, gravity: 2.0, ..Choices::default() });
+        second.add_field("plummer", &[("mass", &[1.0]), ("radius", &[1.0])]).unwrap();
+        second.set_state(&state).unwrap();
+        assert!(second.fields() == first.fields());
+        evolve(&mut first, 0.7);
+        evolve(&mut second, 0.7);
+        assert_eq!(first.bodies(), second.bodies(), "{order:?}");
+        assert_eq!(first.energies().unwrap(), second.energies().unwrap());
+        for damaged in [&state[..state.len() - 8], &[&state[..], &[0; 8]].concat()] {
+            assert!(second.set_state(damaged).unwrap_err().to_string().starts_with("the state"), "{order:?}");
+        }
+        assert!(second.fields() == first.fields());
+    }
+}
+
+#[test]
+fn a_field_that_is_added_later_acts_from_then_on() {
+    for (order, dt_max) in ALL {
+        let mut cluster = cluster(order, Choices { dt_max, ..Choices::default() });
+        cluster.add(&[body(3, 1e-9, [1.0, 0.0, 0.0], [0.0; 3]), body(8, 1e-9, [-1.0, 0.0, 0.0], [0.0; 3])]).unwrap();
+        evolve(&mut cluster, 1.0);
+        cluster
+            .add_field("tidal_tensor", &["xx", "yy", "zz", "xy", "xz", "yz"].map(|name| (name, &[-1.0][..])))
+            .unwrap();
+        evolve(&mut cluster, 1.5);
+        // The acceleration is minus one in all directions times the sum of the coordinates.
+        let expected = 1.0 - (1.0 - (0.5 * 3.0f64.sqrt()).cos()) / 3.0;
+        let found = cluster.bodies()[0].position[0];
+        assert!((found - expected).abs() < 1e-6, "{order:?}: {found} {expected}");
+        let unknown = cluster.add_field("nothing", &[]).unwrap_err().to_string();
+        assert!(unknown.contains("'nothing'") && cluster.fields().len() == 1, "{unknown}");
+    }
+}
+
+#[test]
+fn an_acceleration_that_is_not_finite_names_the_body_by_its_identifier() {
+    for (order, dt_max) in ALL {
+        let mut cluster = point_mass(order, dt_max);
+        cluster.add(&ellipse()).unwrap();
+        cluster.add(&[body(77, 1.0, [0.0; 3], [0.0; 3])]).unwrap();
+        let error = cluster.evolve(1.0, None, &mut |_, _| true).unwrap_err().to_string();
+        assert!(error.contains("of body 77 in the field 'point_mass' is NaN"), "{error}");
+        let error = cluster.energies().unwrap_err().to_string();
+        assert!(error.contains("the potential of body 77 in the field 'point_mass' is -inf"), "{error}");
+        cluster.remove(&[77]).unwrap();
+        assert_eq!(evolve(&mut cluster, 0.1).end, EvolutionEnd::Time);
+        // On the way too.
+        cluster
+            .add_field(
+                "pair late\ni pos: vec3<f64>\nparam time: f64\nresult acceleration: vec3<f64> sum\nbody\n  \
+                           acceleration += select(time < 0.2, f64(0), sqrt(0.1 - time)) * i.pos\n",
+                &[],
+            )
+            .unwrap();
+        let before = cluster.bodies()[0].position;
+        let error = cluster.evolve(1.0, None, &mut |_, _| true).unwrap_err();
+        assert!(error.to_string().contains("of body 4 in the field 'late' is NaN"), "{error}");
+        let after = cluster.bodies()[0].position;
+        let is_near = length(&vector(|k| after[k] - before[k])) < 0.1;
+        assert!(is_near && (0.1..0.2001).contains(&cluster.time()), "{order:?} {}", cluster.time());
+    }
+}
