@@ -247,6 +247,47 @@ static void threads_change_no_bit(int order) {
     CHECK(memcmp(first, second, sizeof first) == 0);
 }
 
+/* A body without mass in the field of a point and in one that the text describes. */
+static void fields_act_on_bodies(int order) {
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    options.gravity = 4;
+    const struct body round = {.identifier = 6, .mass = 2, .x = {1, 0, 0}, .v = {0, 2, 0}};
+    const kyoho_bodies bodies = bodies_of(&round, 1);
+    kyoho_integrator *integrator = made(order, options, 1);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    const double mass = 1, strength[3] = {0, 0, 3};
+    GIVES(KYOHO_OK, kyoho_integrator_add_field(integrator, "point_mass", "mass", 1, &mass));
+    double energy, kinetic, potential;
+    GIVES(KYOHO_OK, kyoho_integrator_field_energy(integrator, &energy));
+    GIVES(KYOHO_OK, kyoho_integrator_energies(integrator, &kinetic, &potential));
+    CHECK(energy == -8 && kinetic == 4 && potential == -8);
+    /* A quarter of a circle. */
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 0.78539816339744831, NULL, NULL));
+    struct body found;
+    const kyoho_body_states states = states_of(&found, 1);
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(fabs(found.x[0]) < 1e-4 && fabs(found.x[1] - 1) < 1e-4 && found.x[2] == 0);
+    const char *push = "pair push\nparam strength: vec3<f64>\nresult acceleration: vec3<f64> sum\n"
+                       "body\n  acceleration += strength\n";
+    GIVES(KYOHO_OK, kyoho_integrator_add_field(integrator, push, "strength", 3, strength));
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 0.8, NULL, NULL));
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(fabs(found.x[2] / (1.5 * 0.0146018 * 0.0146018) - 1) < 1e-3);
+
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_add_field(integrator, NULL, NULL, 0, NULL));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_add_field(integrator, "point_mass", "mass", 1, NULL));
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_add_field(integrator, "point_mas", "mass", 1, &mass));
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_add_field(integrator, "point_mass", NULL, 0, NULL));
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_add_field(integrator, "point_mass", "mas", 1, &mass));
+    GIVES(KYOHO_BAD_COUNT, kyoho_integrator_add_field(integrator, "point_mass", "mass", -1, &mass));
+    GIVES(KYOHO_BAD_COUNT, kyoho_integrator_add_field(integrator, "point_mass", "mass", 3, strength));
+    GIVES(KYOHO_BAD_TEXT, kyoho_integrator_add_field(integrator, "pair p\n", NULL, 0, NULL));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_field_energy(integrator, NULL));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_integrator_add_field(NULL, "point_mass", "mass", 1, &mass));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_integrator_field_energy(NULL, &energy));
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
 static void whatever_is_wrong_is_an_error(void) {
     kyoho_options options = KYOHO_OPTIONS_INIT;
     kyoho_integrator_options given = KYOHO_INTEGRATOR_OPTIONS_INIT;
@@ -369,6 +410,7 @@ int main(void) {
         if (order > 2) a_passage_changes_an_energy(order);
         threads_change_no_bit(order);
         states_go_on_elsewhere(order);
+        fields_act_on_bodies(order);
     }
     whatever_is_wrong_is_an_error();
     return failures != 0;

@@ -72,6 +72,11 @@ program integrators_test
     call check(integration%body_count == 1 .and. integration%steps > 0, 'removal')
     call check(kyoho_integrator_evolve(integrator, 1.0_dp) == KYOHO_BAD_OPTION, 'a time that has gone')
     call check(index(kyoho_text(kyoho_integrator_last_error(integrator)), 'allowed: from 2') > 0, 'its text')
+
+    call succeed(kyoho_integrator_add_field(integrator, 'plummer'//c_null_char, 'radius mass'//c_null_char, &
+            2, [3.0_dp, 5.0_dp]))
+    call succeed(kyoho_integrator_field_energy(integrator, kinetic))
+    call check(abs(kinetic + 2.5_dp/sqrt(9.25_dp)) < 1e-7_dp, 'energy in a field')
     call succeed(kyoho_integrator_free(integrator))
 
     ! The two bodies as a system of few, which Kepler's solution moves.

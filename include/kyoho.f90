@@ -485,6 +485,7 @@ module kyoho
     public :: kyoho_integrator_identifiers, kyoho_integrator_evolve, kyoho_integrator_encounters
     public :: kyoho_integrator_energies, kyoho_integrator_describe, kyoho_integrator_last_error
     public :: kyoho_integrator_free, kyoho_integrator_state, kyoho_integrator_set_state
+    public :: kyoho_integrator_add_field, kyoho_integrator_field_energy
     public :: kyoho_few_body_evolve
 
     interface
@@ -775,7 +776,28 @@ module kyoho
             integer(c_int32_t) :: code
         end function
 
-        ! Computes the energies of the bodies.
+        ! Adds a field: a built-in name or a text, which ends with c_null_char, as do the names of
+        ! its parameters, with spaces between them, whose count numbers follow one another.
+        function kyoho_integrator_add_field(integrator, field, names, count, numbers) &
+                bind(c, name="kyoho_integrator_add_field") result(code)
+            import
+            type(c_ptr), value :: integrator
+            character(kind=c_char), intent(in) :: field(*), names(*)
+            integer(c_int32_t), value :: count
+            real(c_double), intent(in) :: numbers(*)
+            integer(c_int32_t) :: code
+        end function
+
+        ! Computes the potential energy of the bodies in fields.
+        function kyoho_integrator_field_energy(integrator, energy) &
+                bind(c, name="kyoho_integrator_field_energy") result(code)
+            import
+            type(c_ptr), value :: integrator
+            real(c_double), intent(out) :: energy
+            integer(c_int32_t) :: code
+        end function
+
+        ! Computes the energies of the bodies, in which that in fields is part of the potential one.
         function kyoho_integrator_energies(integrator, kinetic, potential) &
                 bind(c, name="kyoho_integrator_energies") result(code)
             import

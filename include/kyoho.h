@@ -1566,6 +1566,22 @@ kyoho_result kyoho_integrator_identifiers(struct kyoho_integrator *integrator,
                                           int32_t capacity,
                                           int32_t *identifiers);
 
+// Adds a field, which acts on all bodies beside their own gravity from now on; several add up.
+// `field` is a built-in name (docs/fields.md has them) or a text of the language of pairs without
+// sources, which ends with a zero. `names` has the names of its parameters with spaces between
+// them, and `numbers` the `count` numbers of all of these, one after another: three of a vector.
+// Both may be NULL for a field without parameters. The next evolution begins with new forces and
+// first steps of all bodies. Block steps with fields are the host's, also on GPUs.
+//
+// Errors, after which no field was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT,
+// KYOHO_BAD_OPTION (an unknown name, a parameter that is missing or that the field has not, a
+// number that is not finite), KYOHO_BAD_COUNT, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_add_field(struct kyoho_integrator *integrator,
+                                        const char *field,
+                                        const char *names,
+                                        int32_t count,
+                                        const double *numbers);
+
 // Advances all bodies to a time, which may not lie before theirs, or until something ends it
 // earlier: an approach or a collision, both looked for at the ends of block steps, or
 // `evolve_options`. Whatever the reason, all bodies are at one time then, from which a further call
@@ -1577,7 +1593,8 @@ kyoho_result kyoho_integrator_identifiers(struct kyoho_integrator *integrator,
 // Errors, after which bodies are where they were, or in order 2 at the end of a step:
 // KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of the bodies, or a field
 // of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position without softening),
-// KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+// KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY. The text of KYOHO_NOT_FINITE names
+// the body and the field that gives it such a number.
 kyoho_result kyoho_integrator_evolve(struct kyoho_integrator *integrator,
                                      double time,
                                      const struct kyoho_evolve_options *evolve_options,
@@ -1592,17 +1609,25 @@ kyoho_result kyoho_integrator_encounters(struct kyoho_integrator *integrator,
 
 // Computes the kinetic energy of the bodies and their potential energy, in which each pair counts
 // once and softening is included; in double precision, and in order 2 by the tree if there is one.
-// Both pointers may be NULL.
+// The potential energy in fields is part of it: `kyoho_integrator_field_energy` has that alone. The
+// sum is conserved in fields that do not depend on time or velocities. Both pointers may be NULL.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_OUT_OF_RANGE, KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED,
-// KYOHO_OUT_OF_MEMORY.
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE (in a field), KYOHO_OUT_OF_RANGE, KYOHO_NO_BACKEND,
+// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_integrator_energies(struct kyoho_integrator *integrator,
                                        double *kinetic,
                                        double *potential);
 
-// Writes the state of an integrator: its bodies with their identifiers, radii and time, and the
-// steps and derivatives with which the next evolution goes on. `state` has room for `room` bytes,
-// and may be NULL if there is none; `needed`, which may be NULL, receives the bytes of the state.
+// Computes the potential energy of the bodies in fields: the sum of each mass times the potential
+// there. Fields whose text has an acceleration alone have none.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_field_energy(struct kyoho_integrator *integrator, double *energy);
+
+// Writes the state of an integrator: its bodies with their identifiers, radii and time, the steps
+// and derivatives with which the next evolution goes on, and its fields. `state` has room for
+// `room` bytes, and may be NULL if there is none; `needed`, which may be NULL, receives the bytes
+// of the state.
 //
 // An integrator of the same order that is given these bytes by `kyoho_integrator_set_state` goes on
 // with the same bits, if it was made with the same options, on the same kind of device, by the
@@ -1616,7 +1641,7 @@ kyoho_result kyoho_integrator_state(struct kyoho_integrator *integrator,
                                     int64_t *needed);
 
 // Goes on from a state of `size` bytes, which `kyoho_integrator_state` gave, in place of the bodies
-// that the integrator has. What was made with the integrator stays: its options and its counts.
+// and fields that the integrator has. What was made with it stays: its options and its counts.
 //
 // Errors, after which nothing was changed: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT
 // (a negative size), KYOHO_BAD_OPTION (bytes that are no state, or that of another order),

@@ -18,6 +18,7 @@ PARTS = {
         "guides/small-systems",
         "guides/gpu-arrays",
         "guides/own-interaction",
+        "fields",
         "python",
         "command",
         "guides/amuse",

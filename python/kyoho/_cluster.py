@@ -15,7 +15,7 @@ from ._arrays import Arrays, integers
 from ._errors import Error, Result, chosen
 from ._handle import Handle
 from ._library import check, failure, library
-from ._numbers import integer, integer_or_none, number, number_or_none
+from ._numbers import FLOAT64, integer, integer_or_none, is_single, number, number_or_none, readable
 from ._results import word
 from ._system import _options
 
@@ -86,11 +86,11 @@ class Energies(NamedTuple):
 
     kinetic: float
     potential: float
-    """Each pair counts once, and softening is included."""
+    """Each pair counts once, and softening is included; so is :attr:`Cluster.field_energy`."""
 
     @property
     def total(self) -> float:
-        """The sum of both."""
+        """The sum of both, which is conserved in fields without time and velocities."""
         return self.kinetic + self.potential
 
 
@@ -418,6 +418,45 @@ class Cluster(Handle):
         kinetic, potential = c_double(), c_double()
         check(library.kyoho_integrator_energies(self._own(), byref(kinetic), byref(potential)))
         return Energies(kinetic.value, potential.value)
+
+    @property
+    def field_energy(self) -> float:
+        """The potential energy of the bodies in fields: the sum of each mass times the potential. Fields
+        that are written as an acceleration alone have none.
+        """
+        energy = c_double()
+        check(library.kyoho_integrator_field_energy(self._own(), byref(energy)))
+        return energy.value
+
+    def add_field(self, field: str, **parameters: Any) -> None:
+        """Adds a field, which acts on all bodies beside their own gravity from now on. Several fields
+        add up. The next evolution begins with new forces and first steps of all bodies.
+
+        Parameters
+        ----------
+        field : str
+            A built-in name, such as ``"plummer"`` or ``"milky_way_2014"``, or a text of the language of
+            pairs.
+        parameters
+            The parameters of the field by their names: a number, or those of a vector.
+
+        >>> import kyoho
+        >>> cluster = kyoho.Cluster()
+        >>> _ = cluster.add([[1, 0, 0]], [2.0])
+        >>> cluster.add_field("point_mass", mass=3.0)
+        >>> cluster.field_energy
+        -6.0
+        """
+        if not isinstance(field, str) or "\0" in field:
+            raise Error(f"field is {field!r}; allowed: a name or a text")
+        numbers: list[float] = []
+        for name, value in parameters.items():
+            one = is_single(value)
+            found = [number(name, value)] if one else [float(x) for x in readable(name, value, FLOAT64).ravel()]
+            numbers.extend(found)
+        given = (c_double * len(numbers))(*numbers)
+        names = " ".join(parameters).encode()
+        check(library.kyoho_integrator_add_field(self._own(), field.encode(), names, len(numbers), given))
 
     def evolve(
         self,

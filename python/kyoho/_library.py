@@ -105,6 +105,8 @@ _RESULTS = {
         POINTER(structures.Evolution),
     ),
     "kyoho_integrator_encounters": (_INTEGRATOR, POINTER(structures.Encounters)),
+    "kyoho_integrator_add_field": (_INTEGRATOR, c_char_p, c_char_p, c_int32, POINTER(c_double)),
+    "kyoho_integrator_field_energy": (_INTEGRATOR, POINTER(c_double)),
     "kyoho_integrator_energies": (_INTEGRATOR, POINTER(c_double), POINTER(c_double)),
     "kyoho_integrator_state": (_INTEGRATOR, c_void_p, c_int64, POINTER(c_int64)),
     "kyoho_integrator_set_state": (_INTEGRATOR, c_void_p, c_int64),

@@ -4,6 +4,7 @@ import copy
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -332,3 +333,58 @@ def test_a_state_that_is_none_is_refused():
         with pytest.raises(kyoho.Error, match=said):
             other.__setstate__({**state, **change})
         assert len(other) == 0
+
+
+PUSH = """pair push
+i      vel: vec3<f64>
+param  strength: vec3<f64>, rate: f64, time: f64
+result acceleration: vec3<f64> sum
+body
+  acceleration += strength * cos(rate * time) - rate * i.vel
+"""
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+def test_fields_act_on_bodies_and_are_part_of_their_energy(order):
+    cluster = kyoho.Cluster(order, gravity=4.0, dt_max=1 / 1024, backend="cpu", threads=1)
+    cluster.add([[1, 0, 0]], [2.0], [[0, 2, 0]])
+    assert cluster.field_energy == 0
+    cluster.add_field("point_mass", mass=1)
+    before = cluster.energies
+    assert cluster.field_energy == before.potential == -8
+    cluster.evolve(numpy.pi / 4)
+    assert numpy.allclose(cluster.positions, [[0, 1, 0]], atol=1e-4)
+    assert abs(cluster.energies.total - before.total) < 1e-4
+    cluster.add_field(PUSH, rate=numpy.float32(0.5), strength=numpy.array([0, 0, 3]))
+    # What was pickled has its fields, and goes on with the same bits.
+    other = pickle.loads(pickle.dumps(cluster))
+    for one in (cluster, other):
+        one.evolve(0.8)
+    assert cluster.positions.tobytes() == other.positions.tobytes() and cluster.positions[0, 2] > 0
+    assert cluster.field_energy == other.field_energy
+
+
+def test_a_wrong_field_is_refused_and_changes_nothing():
+    cluster = kyoho.Cluster(backend="cpu", threads=1)
+    cluster.add([[1, 0, 0]], [2.0])
+    for field, parameters, words in (
+        ("plumer", {"mass": 1}, "the field is 'plumer'; allowed: a text that begins with 'pair', or point_mass"),
+        ("plummer", {"mass": 1}, "the parameter 'radius' of the field 'plummer' is 'not given'"),
+        ("plummer", {"mass": 1, "radius": 1, "size": 1}, "'size'; allowed: mass, radius"),
+        ("plummer", {"mass": 1, "radius": [1, 2]}, "the count of the numbers"),
+        ("plummer", {"mass": 1, "radius": numpy.nan}, "radius is nan; allowed: finite numbers"),
+        ("plummer", {"mass": 1, "radius": "x"}, "radius is"),
+        ("pair p\nj pos: vec3<f64>\nresult potential: f64 sum\nbody\n  potential += 1\n", {}, "allowed"),
+        (7, {}, "field is 7; allowed: a name or a text"),
+    ):
+        with pytest.raises(kyoho.Error, match=re.escape(words)):
+            cluster.add_field(field, **parameters)
+    assert cluster.field_energy == 0
+
+
+def test_a_body_where_a_field_is_infinite_is_named():
+    cluster = kyoho.Cluster(backend="cpu", threads=1)
+    cluster.add([[0, 0, 0]], [2.0], identifiers=[12])
+    cluster.add_field("point_mass", mass=1)
+    with pytest.raises(kyoho.Error, match="body 12 in the field 'point_mass' is NaN; allowed: finite numbers"):
+        cluster.evolve(1.0)

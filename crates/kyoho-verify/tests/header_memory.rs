@@ -314,6 +314,8 @@ fn integrators(order: i32, accuracy: f64) -> Vec<u64> {
     swept!(kyoho_integrator_add_bodies(integrator, &raw const bodies));
     let mut evolution: kyoho_evolution = empty();
     swept!(kyoho_integrator_evolve(integrator, 1.0 / 32.0, ptr::null(), &raw mut evolution));
+    let (field, names, numbers) = (c"plummer", c"radius mass", [0.5, 0.1]);
+    swept!(kyoho_integrator_add_field(integrator, field.as_ptr(), names.as_ptr(), 2, numbers.as_ptr()));
     bodies.count = 10;
     swept!(kyoho_integrator_set_bodies(integrator, &raw const bodies));
     swept!(kyoho_integrator_remove_bodies(integrator, 5, arrays.index[100..].as_ptr()));
@@ -321,6 +323,8 @@ fn integrators(order: i32, accuracy: f64) -> Vec<u64> {
     let (mut kinetic, mut potential) = (0.0, 0.0);
     swept!(kyoho_integrator_energies(integrator, &raw mut kinetic, &raw mut potential));
     bits.extend([kinetic, potential].map(f64::to_bits));
+    swept!(kyoho_integrator_field_energy(integrator, &raw mut potential));
+    bits.push(potential.to_bits());
     let mut identifiers = vec![0; BODIES];
     swept!(kyoho_integrator_identifiers(integrator, BODIES as i32, identifiers.as_mut_ptr()));
     let mut states: kyoho_body_states = empty();

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use output::Output;
 use report::{Report, Row};
-use snapshot::{Format, Origin, Snapshot};
+use snapshot::{FieldSetting, Format, Origin, Snapshot};
 
 use crate::failure::Result;
 use crate::machine::named;
@@ -21,7 +21,8 @@ use crate::{picture, progress};
 use kyoho::System;
 use kyoho_integrators::Integrator;
 use kyoho_integrators::body::Body;
-use kyoho_integrators::energy::Energies;
+use kyoho_integrators::energy::{Energies, Energy};
+use kyoho_integrators::fields::Fields;
 use kyoho_integrators::plan::Plan;
 
 pub use options::Arguments;
@@ -37,6 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (plan, intervals) = options::plan(arguments, &settings, resumed.as_ref())?;
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
+    let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref())?;
     let input = arguments.input.as_deref().map(snapshot::bodies).transpose()?;
 
     // The output is opened before the work begins, so that an error about files comes first.
@@ -47,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         picture::try_path(path)?;
     }
     let start = match (resumed, input) {
-        (Some(snapshot), _) => going_on(&plan, snapshot),
+        (Some(snapshot), _) => going_on(&plan, snapshot, &field_settings),
         (None, Some(bodies)) => fresh(&plan, bodies),
         (None, None) => {
             let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?;
@@ -58,17 +60,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut energies = Energies::new(&setup, plan.gravity, plan.softening)?.by_tree(plan.tree)?;
     let mut system = System::new(&setup)?;
     system.set_tree(plan.tree)?;
+    let names = fields.iter().map(|field| field.name().to_string()).collect();
     let mut report = Report::new(&plan, &settings, &setup, &system, start.bodies.len());
     report.shows_errors = arguments.report_error;
+    report.fields = names;
     report.begin(arguments.json)?;
 
     let mut meeting = start;
+    meeting.fields = field_settings;
     let (first, bodies) = (meeting.number, std::mem::take(&mut meeting.bodies));
-    let mut integrator = kyoho_integrators::of(system, &plan, bodies.into_owned())?;
+    let mut acting = Fields::new(plan.gravity, setup.threads);
+    acting.start = meeting.time();
+    acting.replace(fields);
+    let mut integrator = kyoho_integrators::in_fields(system, &plan, bodies.into_owned(), acting)?;
+    let mut energy_of = |integrator: &mut dyn Integrator, time: f64| -> Result<Energy> {
+        Ok(Energy { field: integrator.field_energy(time)?, ..energies.of(integrator.bodies())? })
+    };
     let measured = |integrator: &mut dyn Integrator| {
         if arguments.report_error { integrator.tree_errors(SAMPLES) } else { Ok(None) }
     };
-    let energy = energies.of(integrator.bodies())?;
+    let energy = energy_of(&mut *integrator, meeting.time())?;
     if meeting.initial_energy.is_nan() {
         meeting.initial_energy = energy.total();
     }
@@ -79,6 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
     let bar = progress::bar(intervals * PROGRESS as u64);
     for done in 0..intervals {
+        integrator.fields_mut().start = meeting.time();
         let began = Instant::now();
         let approach = integrator.advance(&mut |fraction, blocks| {
             // Showing progress for each of a million blocks would cost more than the blocks.
@@ -91,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         report.approach(approach, meeting.time());
         report.energy_jump(integrator.energy_jump(), meeting.time());
         meeting.number = first + done + 1;
-        let energy = energies.of(integrator.bodies())?;
+        let energy = energy_of(&mut *integrator, meeting.time())?;
         let errors = measured(&mut *integrator)?;
         let row = Row::new(meeting.time(), energy, meeting.initial_energy, errors);
         bar.suspend(|| report.row(row, arguments.json))?;
@@ -107,11 +119,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Makes the start of a resumed run. With another order the integrator begins anew, because its
-/// state belongs to the old order. With other forces the reference of the energy begins anew too.
-fn going_on(plan: &Plan, mut start: Snapshot<'static>) -> Snapshot<'static> {
+/// state belongs to the old order. With other forces or fields the reference of the energy begins anew too.
+fn going_on(plan: &Plan, mut start: Snapshot<'static>, fields: &[FieldSetting]) -> Snapshot<'static> {
     let time = start.time();
     let before = std::mem::replace(&mut start.plan, plan.clone());
-    let other_forces = (plan.gravity, plan.softening) != (before.gravity, before.softening);
+    let other_forces = (plan.gravity, plan.softening) != (before.gravity, before.softening) || fields != start.fields;
     if other_forces || plan.order != before.order {
         let bodies = start.bodies.to_mut().iter_mut();
         bodies.for_each(|body| *body = Body::new(body.mass, body.position, body.velocity));
@@ -128,7 +140,8 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>) -> Snapshot<'static> {
 /// Makes the start of a new run. Its initial energy is not known yet.
 fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot<'static> {
     let origin = Origin { number: 0, time: 0.0 };
-    Snapshot { plan: plan.clone(), number: 0, origin, initial_energy: f64::NAN, bodies: bodies.into() }
+    let (initial_energy, fields) = (f64::NAN, Vec::new());
+    Snapshot { plan: plan.clone(), number: 0, origin, initial_energy, fields, bodies: bodies.into() }
 }
 
 /// The number of bodies by which the errors of a tree are measured.

@@ -1,16 +1,20 @@
 //! The options of `kyoho run`, and the plan that follows from them and from a snapshot.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::count::{count, number, order};
 use crate::failure::{Failure, Result};
+use crate::file;
 use crate::machine::{Machine, named};
 use crate::precision::precision;
-use crate::run::snapshot::Snapshot;
+use crate::run::snapshot::{FieldSetting, Snapshot};
+use kyoho::Setup;
 use kyoho::config::Settings;
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Order, TreeAccuracy};
+use kyoho_integrators::fields::Field;
 use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta, whole};
+use kyoho_language::field::{BUILT_IN, BuiltIn};
 
 /// The options of `kyoho run`.
 #[derive(Debug, clap::Args)]
@@ -64,6 +68,11 @@ pub struct Arguments {
     /// [default: 1]
     #[arg(long = "G", value_name = "G", value_parser = number)]
     pub gravity: Option<f64>,
+    /// A field that acts on all bodies: the name of a built-in one or a file with a text, and its
+    /// parameters, with commas between them and between the numbers of vectors, such as
+    /// plummer,mass=1,radius=0.5; several fields add up; none takes away those of a snapshot
+    #[arg(long = "field", value_name = "FIELD")]
+    pub fields: Vec<String>,
     /// The shared step of the leapfrog; the interval must be a whole number of them
     #[arg(long, value_name = "TIME", value_parser = number)]
     pub dt: Option<f64>,
@@ -175,6 +184,51 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
         return Err(wrong("--dt", value, allowed));
     }
     Ok((plan, intervals))
+}
+
+/// Returns the fields of the command line, or else those of a snapshot.
+pub fn fields(
+    arguments: &Arguments,
+    setup: &Setup,
+    resumed: Option<&Snapshot>,
+) -> Result<(Vec<FieldSetting>, Vec<Field>)> {
+    let (order, level) = (setup.order, setup.level);
+    let mut fields = Vec::new();
+    if arguments.fields.is_empty() {
+        for FieldSetting { given, numbers } in resumed.map_or(&[][..], |snapshot| &snapshot.fields) {
+            fields.push(Field::with_numbers(given, numbers, order, level)?);
+        }
+    }
+    for argument in arguments.fields.iter().filter(|argument| *argument != "none") {
+        fields.push(field(argument, setup)?);
+    }
+    let setting = |field: &Field| FieldSetting { given: field.given().into(), numbers: field.numbers().into() };
+    Ok((fields.iter().map(setting).collect(), fields))
+}
+
+/// Returns the field of an argument: a name or a file, and `,NAME=NUMBERS` for each parameter.
+fn field(argument: &str, setup: &Setup) -> Result<Field> {
+    let end = argument.split(',').take_while(|word| !word.contains('=')).map(|word| word.len() + 1).sum::<usize>();
+    let name = &argument[..end.saturating_sub(1)];
+    let mut parameters: Vec<(&str, Vec<f64>)> = Vec::new();
+    for word in argument.get(end..).into_iter().flat_map(|rest| rest.split(',')) {
+        let (before, number) = word.split_once('=').map_or((None, word), |(name, number)| (Some(name), number));
+        parameters.extend(before.map(|name| (name, Vec::new())));
+        let allowed = || "a name or a file, and ,NAME=NUMBERS, such as plummer,mass=1,radius=0.5".into();
+        let number = number.parse().map_err(|_| wrong("--field", format!("'{argument}'"), allowed()))?;
+        parameters.iter_mut().next_back().into_iter().for_each(|(_, numbers)| numbers.push(number));
+    }
+    let parameters: Vec<(&str, &[f64])> = parameters.iter().map(|(name, given)| (*name, &given[..])).collect();
+    let path = Path::new(name);
+    let text = match BuiltIn::from_name(name) {
+        Some(_) => name.to_string(),
+        None if path.exists() => file::text(file::read(path)?, path)?,
+        None => {
+            let names: Vec<&str> = BUILT_IN.iter().map(|field| field.name).collect();
+            return Err(wrong("--field", format!("'{name}'"), format!("a file, or {}", names.join(", "))));
+        }
+    };
+    Ok(Field::new(text.trim(), &parameters, setup.order, setup.level)?)
 }
 
 /// Fails if an option is given that means nothing in an order.

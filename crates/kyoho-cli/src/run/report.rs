@@ -19,6 +19,7 @@ use kyoho_integrators::{Approach, Counts, EnergyJump};
 pub struct Row {
     time: f64,
     kinetic: f64,
+    /// That in fields is part of it.
     potential: f64,
     total: f64,
     relative_error: f64,
@@ -44,7 +45,7 @@ impl Row {
         Row {
             time,
             kinetic: energy.kinetic,
-            potential: energy.potential,
+            potential: energy.potential + energy.field,
             total,
             relative_error: (total - initial) / scale,
             tree_error: errors.map(|TreeErrors { median, percentile_90, percentile_99, worst }| TreeError {
@@ -100,6 +101,8 @@ pub struct Report {
     /// Whether the bodies are so many that the tree sums their forces.
     sums_by_tree: bool,
     interval: f64,
+    /// The names of the fields.
+    pub fields: Vec<String>,
     backend: &'static str,
     devices: Vec<String>,
     threads: usize,
@@ -156,6 +159,7 @@ impl Report {
             theta,
             sums_by_tree: plan.tree.is_some() && pairs >= tree_crossover,
             interval: plan.interval,
+            fields: Vec::new(),
             backend: setup.backend.name(),
             devices: system.devices().into_iter().map(|device| device.name).collect(),
             threads: settings.threads,
@@ -190,6 +194,9 @@ impl Report {
             return Ok(());
         }
         out!("{}", self.title())?;
+        if !self.fields.is_empty() {
+            out!("in the fields {}", self.fields.join(", "))?;
+        }
         out!("on {} ({}), {} threads, {}", self.backend, self.devices.join(", "), self.threads, self.level)?;
         if self.tree_name.is_some() && !self.sums_by_tree {
             let (n, least) = (self.bodies, self.tree_crossover);

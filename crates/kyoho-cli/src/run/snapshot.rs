@@ -32,8 +32,52 @@ pub struct Snapshot<'a> {
     pub origin: Origin,
     /// The total energy at the start of the run, to which errors are relative.
     pub initial_energy: f64,
+    /// The fields that act on the bodies.
+    pub fields: Vec<FieldSetting>,
     /// The bodies.
     pub bodies: Cow<'a, [Body]>,
+}
+
+/// A field as the user gave it, which a snapshot keeps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldSetting {
+    /// The built-in name or the text.
+    pub given: String,
+    /// The numbers of its parameters, in their order.
+    pub numbers: Vec<f64>,
+}
+
+impl FieldSetting {
+    /// Returns the name of the setting of a field.
+    fn name(place: usize) -> String {
+        format!("field-{}", place + 1)
+    }
+
+    /// Returns the field in a line: its numbers in brackets, and the text without ends of lines.
+    fn line(&self) -> String {
+        let numbers: Vec<String> = self.numbers.iter().map(|number| format!("{number:e}")).collect();
+        let text = self.given.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
+        format!("[{}] {text}", numbers.join(" "))
+    }
+
+    /// Reads what [`FieldSetting::line`] returns.
+    fn parse(line: &str) -> Option<FieldSetting> {
+        let (numbers, text) = line.strip_prefix('[')?.split_once("] ")?;
+        let numbers = numbers.split_whitespace().map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        let mut given = String::new();
+        let mut letters = text.chars();
+        while let Some(letter) = letters.next() {
+            given.push(match letter {
+                '\\' => match letters.next()? {
+                    'n' => '\n',
+                    'r' => '\r',
+                    other => other,
+                },
+                other => other,
+            });
+        }
+        Some(FieldSetting { given, numbers })
+    }
 }
 
 /// The point from which intervals are counted: the start of the run, or the last change of their
@@ -84,7 +128,7 @@ impl Format {
 }
 
 /// The value of a setting.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A count.
     Count(u64),
@@ -92,6 +136,8 @@ pub enum Value {
     Number(f64),
     /// A name.
     Name(&'static str),
+    /// A text in one line.
+    Text(String),
 }
 
 impl std::fmt::Display for Value {
@@ -100,6 +146,7 @@ impl std::fmt::Display for Value {
             Value::Count(count) => write!(formatter, "{count}"),
             Value::Number(number) => formatter.write_str(&shown(*number)),
             Value::Name(name) => formatter.write_str(name),
+            Value::Text(text) => formatter.write_str(text),
         }
     }
 }
@@ -161,10 +208,12 @@ impl Snapshot<'_> {
     }
 
     /// Returns the settings by their names.
-    pub fn settings(&self) -> [(&'static str, Value); 19] {
+    pub fn settings(&self) -> Vec<(String, Value)> {
         let plan = &self.plan;
         let [accuracy, theta] = plan.tree_options();
-        [
+        let fields = self.fields.iter().enumerate();
+        let fields = fields.map(|(place, field)| (FieldSetting::name(place), Value::Text(field.line())));
+        let settings = [
             ("number", Value::Count(self.number)),
             ("time", Value::Number(self.time())),
             ("initial_energy", Value::Number(self.initial_energy)),
@@ -184,7 +233,8 @@ impl Snapshot<'_> {
             ("intervals-from-number", Value::Count(self.origin.number)),
             ("intervals-from-time", Value::Number(self.origin.time)),
             ("bodies", Value::Count(self.bodies.len() as u64)),
-        ]
+        ];
+        settings.into_iter().map(|(name, value)| (name.into(), value)).chain(fields).collect()
     }
 
     /// Returns the step that a body takes next. The criterion's step becomes a power of two when an
@@ -357,7 +407,12 @@ impl Header<'_> {
             tree,
         };
         let initial_energy = self.number("initial_energy", |_| true)?;
-        Ok((Snapshot { plan, number, origin, initial_energy, bodies: Cow::Borrowed(&[]) }, count))
+        let mut fields = Vec::new();
+        while self.words.contains_key(&FieldSetting::name(fields.len())) {
+            let name = FieldSetting::name(fields.len());
+            fields.push(self.value(&name, FieldSetting::parse)?);
+        }
+        Ok((Snapshot { plan, number, origin, initial_energy, fields, bodies: Cow::Borrowed(&[]) }, count))
     }
 
     fn value<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
@@ -413,8 +468,16 @@ pub mod tests {
             number: 6,
             origin: Origin { number: 2, time: 0.1 },
             initial_energy: -0.25,
+            fields: Vec::new(),
             bodies: vec![body, Body { step: body.step, ..Body::new(1.0, [0.1; 3], [0.2; 3]) }].into(),
         }
+    }
+
+    /// Returns the two bodies in fields.
+    pub fn in_fields(order: Order) -> Snapshot<'static> {
+        let text = "pair p # ] \\n\nbody\r\n  a += [1]".into();
+        let plummer = FieldSetting { given: "plummer".into(), numbers: vec![1.0 / 3.0, 5e-324] };
+        Snapshot { fields: vec![plummer, FieldSetting { given: text, numbers: Vec::new() }], ..snapshot(order) }
     }
 
     fn parse(text: &str) -> Result<Snapshot<'static>> {
@@ -439,8 +502,9 @@ pub mod tests {
     #[test]
     fn a_snapshot_comes_back_with_the_same_bits() {
         for order in Order::ALL {
-            let snapshot = snapshot(order);
-            assert_eq!(parse(&snapshot.text()).unwrap(), snapshot);
+            for snapshot in [snapshot(order), in_fields(order)] {
+                assert_eq!(parse(&snapshot.text()).unwrap(), snapshot);
+            }
         }
     }
 

@@ -61,8 +61,9 @@ pub fn bytes(snapshot: &Snapshot) -> std::result::Result<Vec<u8>, Error> {
             Value::Count(count) => AttrValue::U64(count),
             Value::Number(number) => AttrValue::F64(number),
             Value::Name(name) => AttrValue::AsciiString(name.into()),
+            Value::Text(text) => AttrValue::String(text),
         };
-        file.set_attr(name, value);
+        file.set_attr(&name, value);
     }
     let bodies = &snapshot.bodies;
     column(&mut file, "masses", bodies.iter().map(|body| [body.mass]));
@@ -229,7 +230,7 @@ impl<'a> Content<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::run::snapshot::tests::snapshot;
+    use crate::run::snapshot::tests::{in_fields, snapshot};
     use kyoho_core::Order;
 
     use super::*;
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn a_snapshot_comes_back_with_the_same_bits() {
         for order in Order::ALL {
-            let snapshot = snapshot(order);
+            let snapshot = in_fields(order);
             let content = bytes(&snapshot).unwrap();
             assert!(is_hdf5(&content) && hdf5_pure::is_hdf5_bytes(&content));
             assert_eq!(parse(content.clone(), Path::new("")).unwrap(), snapshot);

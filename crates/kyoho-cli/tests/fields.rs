@@ -1,0 +1,90 @@
+//! Fields of `kyoho run`.
+
+mod common;
+
+use std::path::Path;
+
+use common::{folder, kyoho};
+use serde_json::Value;
+
+/// Runs with words that may have spaces, and returns the report or the error.
+fn run(arguments: &[&str]) -> Result<Value, String> {
+    let output = kyoho().args(["run", "--backend", "cpu", "--json"]).args(arguments).output().expect("it starts");
+    match output.status.success() {
+        true => Ok(serde_json::from_slice(&output.stdout).expect("a report")),
+        false => Err(String::from_utf8(output.stderr).expect("a text").trim_end().into()),
+    }
+}
+
+fn error(report: &Value, place: usize) -> f64 {
+    report["energies"][place]["relative_error"].as_f64().expect("a number")
+}
+
+const PUSH: &str = "pair push # with a remark
+i pos: vec3<f64>
+param strength: vec3<f64>, rate: f64, time: f64
+result acceleration: vec3<f64> sum
+body
+  acceleration += strength * cos(rate * time)
+";
+
+/// A body without mass on a circle of period 2 pi round a point, and another one.
+fn bodies(folder: &Path) -> String {
+    let path = folder.join("bodies.txt");
+    std::fs::write(&path, "1e-9 1 0 0 0 1 0\n1e-9 0 4 0 0.5 0 0\n").expect("a file");
+    path.display().to_string()
+}
+
+#[test]
+fn bodies_in_a_field_conserve_their_energy() {
+    let folder = folder("circle");
+    let bodies = bodies(&folder);
+    for order in [&["--order", "2", "--dt", "0.01"][..], &["--order", "4"], &["--order", "8"]] {
+        let field = ["--field", "point_mass,mass=1", "--t-end", "0.5", "--interval", "0.25", "--precision", "double"];
+        let report = run(&[&[bodies.as_str()], &field[..], order].concat()).unwrap();
+        assert_eq!(report["fields"][0], "point_mass");
+        let potential = report["energies"][0]["potential"].as_f64().unwrap();
+        assert!((potential + 1.25e-9).abs() < 1e-15, "{report}");
+        assert!(error(&report, 2).abs() < 1e-5, "{report}");
+    }
+}
+
+#[test]
+fn a_resumed_run_has_its_fields_and_the_same_bits() {
+    let folder = folder("resumed");
+    let push = folder.join("push of a name.pair");
+    std::fs::write(&push, PUSH).expect("a file");
+    let push = format!("{},strength=0,0,0.1,rate=0.7", push.display());
+    let bodies = bodies(&folder);
+    for (format, extension) in [("text", "txt"), ("hdf5", "h5")] {
+        for order in [&["--order", "2", "--dt", "0.01"][..], &["--order", "6"]] {
+            let to = folder.join(format!("{format}-{}", order[1]));
+            let all = ["--field", "plummer,radius=0.5,mass=2", "--field", &push, "--interval", "0.1"];
+            let start = [&[bodies.as_str(), "--t-end", "0.3"], &all[..], order].concat();
+            let whole = run(&[&start[..], &["--output", &to.display().to_string(), "--format", format]].concat());
+            let from = to.join(format!("snapshot-000001.{extension}")).display().to_string();
+            let part = run(&["--resume", &from, "--t-end", "0.3"]).unwrap();
+            let whole = whole.unwrap();
+            assert_eq!(part["fields"], whole["fields"]);
+            assert_eq!(part["final_energy"], whole["final_energy"], "{order:?} {format}");
+            // Other fields, or none, begin anew.
+            let other = run(&["--resume", &from, "--t-end", "0.3", "--field", "none"]).unwrap();
+            assert!(other["fields"].as_array().unwrap().is_empty() && error(&other, 0) == 0.0, "{other}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_field_is_named() {
+    let folder = folder("wrong");
+    let bodies = bodies(&folder);
+    let refused = |field: &str| run(&[&bodies, "--field", field]).unwrap_err();
+    let unknown = refused("plumer,mass=1");
+    assert!(unknown.contains("--field is 'plumer'; allowed: a file, or point_mass, plummer, hernquist"), "{unknown}");
+    assert!(refused("plummer,mass=1").contains("the parameter 'radius' of the field 'plummer' is 'not given'"));
+    assert!(refused("plummer,mass=x,radius=1").contains("--field is 'plummer,mass=x,radius=1'; allowed: a name or"));
+    let text = folder.join("half.pair");
+    std::fs::write(&text, "pair half\ni pos: vec3<f64>\nresult potential: f64 sum\nbody\n  potential += i.x\n")
+        .unwrap();
+    assert!(refused(&text.display().to_string()).contains("line 5"));
+}
