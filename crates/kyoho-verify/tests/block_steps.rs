@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kyoho_core::{
-    Assignment, Block, Error, Order, PartialSums, Partition, Precision, Result, Scope, Sources, Units, Updates,
+    Assignment, Block, Error, Level, Order, PartialSums, Partition, Precision, Result, Scope, Sources, Units, Updates,
 };
 use kyoho_engine::{Setup, Stepper, System};
 use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_integrators::body::Body;
+use kyoho_integrators::fields::{Field, Fields};
 use kyoho_integrators::plan::{Plan, StepCriterion};
-use kyoho_integrators::{Counts, of};
+use kyoho_integrators::{Counts, in_fields};
 use kyoho_methods::block_steps::{AdvancedBlock, BlockOutcome, BlockSteps, DueBlock, StepRules};
 use kyoho_methods::{Device, DeviceOptions, Machine};
 use kyoho_verify::models::plummer;
@@ -147,6 +148,10 @@ impl BlockSteps for FailingDevice {
 /// Returns the bodies after two intervals, the counts, and the calls about block steps. Every third
 /// body has no mass if `some` have none.
 fn run(stepper: Stepper, fails: usize, some: bool) -> (Vec<Body>, Counts, usize) {
+    run_in(Fields::default(), stepper, fails, some)
+}
+
+fn run_in(fields: Fields, stepper: Stepper, fails: usize, some: bool) -> (Vec<Body>, Counts, usize) {
     let setup = Setup {
         backend: Backend::OpenCl,
         crossover: Some(0),
@@ -173,7 +178,8 @@ fn run(stepper: Stepper, fails: usize, some: bool) -> (Vec<Body>, Counts, usize)
     let body = |source: kyoho_core::Source| Body::new(source.mass, source.coefficients[0], source.coefficients[1]);
     let mut bodies: Vec<Body> = plummer(120).into_iter().map(body).collect();
     bodies.iter_mut().step_by(3).filter(|_| some).for_each(|body| body.mass = 0.0);
-    let mut integrator = of(System::on(Box::new(machine), &setup).unwrap(), &plan, bodies).unwrap();
+    let system = System::on(Box::new(machine), &setup).unwrap();
+    let mut integrator = in_fields(system, &plan, bodies, fields).unwrap();
     for _ in 0..2 {
         integrator.advance(&mut |_, _| true).unwrap();
     }
@@ -210,4 +216,21 @@ fn bodies_without_mass_are_no_sources_of_a_device_either() {
         assert!(found == bodies, "other bodies where call {fails} fails");
         assert_eq!(found_counts.steps, counts.steps);
     }
+}
+
+#[test]
+fn the_host_makes_the_steps_of_bodies_in_fields() {
+    if Backend::OpenCl.devices().is_err() {
+        eprintln!("skipped, as there is no OpenCL device");
+        return;
+    }
+    let run = |stepper: Stepper| {
+        let parameters: [(&str, &[f64]); 2] = [("mass", &[2.0]), ("radius", &[1.0])];
+        let mut fields = Fields::new(1.0, 1);
+        fields.add(Field::new("plummer", &parameters, Order::Fourth, Level::best()).unwrap()).unwrap();
+        run_in(fields, stepper, usize::MAX, true)
+    };
+    let (on_host, on_device) = (run(Stepper::Host), run(Stepper::Device));
+    assert!(on_device.2 == 0 && on_host == on_device);
+    assert!(on_host.0 != self::run(Stepper::Host, usize::MAX, true).0);
 }
