@@ -11,7 +11,7 @@ use kyoho_engine::{Setup, System};
 use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
 use super::energy::{Energies, Energy};
-use super::fields::{Field, Fields};
+use super::fields::{Field, Fields, Parameters};
 use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
 use super::{Approach, Counts, EnergyJump, Integrator};
 
@@ -242,7 +242,7 @@ impl Cluster {
     /// Adds a field that acts on all bodies, from now on: one that has a built-in name, or that is a
     /// text. It needs the numbers of each of its parameters. The next evolution begins with new forces
     /// and first steps of all bodies. After an error there are the fields that there were.
-    pub fn add_field(&mut self, field: &str, parameters: &[(&str, &[f64])]) -> Result<()> {
+    pub fn add_field(&mut self, field: &str, parameters: &Parameters) -> Result<()> {
         self.add_made_field(Field::new(field, parameters, self.setup.order, self.setup.level)?)
     }
 

@@ -18,6 +18,9 @@ const NAMES: [&str; MOST] = ["acceleration", "jerk", "snap", "crackle"];
 
 const WHAT: &str = "the bodies in a field";
 
+/// Names of parameters, each with its numbers.
+pub type Parameters<'a> = [(&'a str, &'a [f64])];
+
 /// A field with the numbers of its parameters.
 #[derive(Debug, Clone)]
 pub struct Field {
@@ -28,7 +31,7 @@ pub struct Field {
 
 impl Field {
     /// Returns the field that has a built-in name, or that is a text, for bodies of an order.
-    pub fn new(given: &str, parameters: &[(&str, &[f64])], order: Order, level: Level) -> Result<Field> {
+    pub fn new(given: &str, parameters: &Parameters, order: Order, level: Level) -> Result<Field> {
         let program = program(given, order, level)?;
         let numbers = program.numbers(parameters)?;
         Field { given: String::new(), program, numbers }.named(given)

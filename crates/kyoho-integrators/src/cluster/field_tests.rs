@@ -51,7 +51,7 @@ fn a_body_in_the_field_of_a_point_follows_kepler() {
 
 #[test]
 fn a_lone_body_conserves_its_energy_in_each_static_field() {
-    let fields: [(&str, &[(&str, &[f64])]); 5] = [
+    let fields: [(&str, &Parameters); 5] = [
         ("hernquist", &[("mass", &[1.0]), ("radius", &[0.5])]),
         ("nfw", &[("mass", &[3.0]), ("radius", &[0.5])]),
         ("miyamoto_nagai", &[("mass", &[1.0]), ("radius", &[0.5]), ("height", &[0.1])]),
