@@ -9,9 +9,9 @@ use kyoho_language::field::{BUILT_IN, BuiltIn, Constants, FieldWork, MOST};
 
 use super::body::{Body, Vector, sum, vector};
 
-/// Up to this many bodies are evaluated one after another, which is faster than a block of lanes that
-/// most of them would not fill.
-const FEW: usize = 16;
+/// Up to this many bodies are evaluated one after another, which is faster than a block of lanes, most
+/// of which they would leave empty.
+const FEW: usize = 3;
 
 /// The names of the derivatives that a field gives.
 const NAMES: [&str; MOST] = ["acceleration", "jerk", "snap", "crackle"];
