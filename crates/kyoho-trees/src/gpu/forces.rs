@@ -9,9 +9,10 @@ mod turn;
 
 use std::ops::Range;
 
-use super::builder::{Expansions, SinkKernels, Tree};
+use super::builder::Tree;
 use super::clock::Clock;
 use super::constants::{LANES, LEVELS_OF_SINKS, MOST_OF_PART, MOST_WORDS, SELECT_THREADS};
+use super::kernels::{Expansions, SinkKernels};
 use super::own::{Chosen, Own};
 use crate::criterion::Criterion;
 use kyoho_core::{Error, Result};

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::super::builder::{Expansions, SinkKernels, launch, launch_after_copies, scan};
 use super::super::constants::{LANES, LEVELS_OF_SINKS, OWN_LISTED, SELECT_THREADS, SHIFT_THREADS, VALUE_THREADS};
+use super::super::kernels::{Expansions, SinkKernels, launch, launch_after_copies, scan};
 use super::arguments::Arguments;
 use super::{ALL_LEVELS, Forces, Needed, REPORTED, Turn, WALKED, parts_of};
 use crate::criterion::{CUT, Criterion, variation};
