@@ -219,10 +219,11 @@ impl Devices {
         at_work.first().map_or(u64::MAX, |device| device.tree_crossover())
     }
 
-    /// Measures the phases of forces by a tree, as [`Device::profile_trees`] does.
+    /// Measures the phases of forces by a tree, as [`crate::System::profile_trees`] says.
     pub fn profile_trees(&mut self, wanted: bool) -> TreeProfile {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
-        at_work.first_mut().map_or_else(TreeProfile::default, |device| device.profile_trees(wanted))
+        let trees = at_work.first_mut().and_then(|device| device.trees());
+        trees.map_or_else(TreeProfile::default, |trees| trees.profile(wanted))
     }
 
     /// Whether the last block is the CPU's, in place of other devices.
@@ -491,8 +492,8 @@ impl Devices {
         nj: usize,
         asked: Neighbourhoods,
     ) -> Result<Option<FoundNeighbours>> {
-        let Some(device) = self.all.first_mut() else { return Ok(None) };
-        match device.find_neighbours(sources, nj, asked) {
+        let Some(trees) = self.all.first_mut().and_then(|device| device.trees()) else { return Ok(None) };
+        match trees.find_neighbours(sources, nj, asked) {
             Err(error) if self.setup.fall_back && error.is_of_device() => {
                 log::warn!("neighbours are looked for on the CPU: {error}");
                 Ok(None)
