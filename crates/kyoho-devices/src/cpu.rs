@@ -17,6 +17,7 @@ use kyoho_laws::simd::kernel::{self, Finder, Kernel};
 use kyoho_laws::simd::tile::{Group, PredictionTarget, Tile};
 use kyoho_lists::cpu::ListSums;
 use kyoho_methods::cpu::tiles::Tiles;
+use kyoho_methods::device_trees::DeviceTrees;
 use kyoho_methods::{Device, DeviceOptions};
 
 /// Below this many pairs, waking other threads costs more than it gains.
@@ -217,8 +218,8 @@ impl<E: Number> Device for CpuDevice<E> {
         kyoho_neighbours::cpu::make((sources, block), members, threads, FINDER_ROWS, predict, find, found)
     }
 
-    fn profile_trees(&mut self, _wanted: bool) -> TreeProfile {
-        self.of_tree.as_ref().map_or_else(TreeProfile::default, |forces| forces.profile)
+    fn trees(&mut self) -> Option<&mut dyn DeviceTrees> {
+        Some(self)
     }
 
     fn tree_crossover(&self) -> u64 {
@@ -227,6 +228,12 @@ impl<E: Number> Device for CpuDevice<E> {
 
     fn bytes(&self) -> usize {
         self.tiles.bytes() + self.of_tree.as_ref().map_or(0, |forces| forces.pool.bytes())
+    }
+}
+
+impl<E: Number> DeviceTrees for CpuDevice<E> {
+    fn profile(&mut self, _wanted: bool) -> TreeProfile {
+        self.of_tree.as_ref().map_or_else(TreeProfile::default, |forces| forces.profile)
     }
 }
 

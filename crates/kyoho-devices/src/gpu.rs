@@ -18,6 +18,7 @@ use kyoho_direct::gpu::sums::DirectSums;
 use kyoho_lists::gpu::method::Lists;
 use kyoho_methods::block_steps::BlockSteps;
 use kyoho_methods::device_arrays::DeviceArrays;
+use kyoho_methods::device_trees::DeviceTrees;
 use kyoho_methods::gpu::code;
 use kyoho_methods::gpu::method::GpuMethod;
 use kyoho_methods::gpu::sources::{GpuSources, SourceKernels};
@@ -166,6 +167,10 @@ impl<G: Gpu> Device for GpuDevice<G> {
         Some(self)
     }
 
+    fn trees(&mut self) -> Option<&mut dyn DeviceTrees> {
+        Some(self)
+    }
+
     fn block_steps(&mut self) -> Option<&mut dyn BlockSteps> {
         let Interaction { order, scope, .. } = *self.on.options.interaction;
         if order > Order::Second && scope == Scope::Full { Some(self) } else { None }
@@ -201,17 +206,6 @@ impl<G: Gpu> Device for GpuDevice<G> {
         self.neighbours.make(&mut self.on, sources, of, found).inspect_err(|_| self.wait_for_all())
     }
 
-    fn find_neighbours(
-        &mut self,
-        sources: &Sources,
-        nj: usize,
-        asked: Neighbourhoods,
-    ) -> Result<Option<FoundNeighbours>> {
-        let _caller = self.on.gpu.enter()?;
-        self.make_way();
-        self.trees.find_neighbours(&mut self.on, (sources, nj), asked).inspect_err(|_| self.wait_for_all())
-    }
-
     fn lists_at_once(&self) -> usize {
         MOST_SINKS
     }
@@ -222,10 +216,6 @@ impl<G: Gpu> Device for GpuDevice<G> {
 
     fn tree_crossover(&self) -> u64 {
         TREE_CROSSOVER
-    }
-
-    fn profile_trees(&mut self, wanted: bool) -> TreeProfile {
-        self.trees.profile(wanted)
     }
 
     fn crossover(&self) -> u64 {
@@ -239,6 +229,23 @@ impl<G: Gpu> Device for GpuDevice<G> {
             + self.arrays.as_ref().map_or(0, ArrayWork::bytes)
             + self.steps.as_ref().map_or(0, |steps| steps.bytes())
             + self.on.bytes()
+    }
+}
+
+impl<G: Gpu> DeviceTrees for GpuDevice<G> {
+    fn profile(&mut self, wanted: bool) -> TreeProfile {
+        self.trees.profile(wanted)
+    }
+
+    fn find_neighbours(
+        &mut self,
+        sources: &Sources,
+        nj: usize,
+        asked: Neighbourhoods,
+    ) -> Result<Option<FoundNeighbours>> {
+        let _caller = self.on.gpu.enter()?;
+        self.make_way();
+        self.trees.find_neighbours(&mut self.on, (sources, nj), asked).inspect_err(|_| self.wait_for_all())
     }
 }
 

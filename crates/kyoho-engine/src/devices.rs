@@ -1,5 +1,8 @@
 //! The devices of a system: which of them compute a block, and which go on when some fail.
 
+mod opening;
+mod parts;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,11 +16,12 @@ use kyoho_hal::threads::Threads;
 use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_methods::block_steps::BlockSteps;
 use kyoho_methods::device_arrays::DeviceArrays;
-use kyoho_methods::{CompanionDevices, Device, DeviceOptions, FIRST_PART, Machine};
+use kyoho_methods::{Device, Machine};
 
 use super::Setup;
 use super::journal::UpdateJournal;
 use super::partitions::{self, Partitions};
+use parts::{Part, Round, is_copied_longer};
 
 /// The devices that sum the forces of a system's sources, and the CPU where it takes over small
 /// blocks.
@@ -52,31 +56,9 @@ const PAIRS_OF_LISTS: usize = 1 << 24;
 
 /// The factor by which the memory of records may grow, where more is written for each block.
 const MOST_GROWTH: usize = 32;
-
-/// The bytes of a sink of interaction lists on the bus, there and back.
-const BYTES_OF_SINK: u64 = 64;
-/// The bytes that go over the bus in the time that the host takes for a group of interaction lists.
-const BYTES_OF_GROUP: u64 = 128;
-/// Interaction lists with fewer pairs for each byte of them are one device's: the host's copies
-/// take longer than the sums, and are longer for several devices.
-const PAIRS_OF_BYTE: u64 = 5;
-/// The bytes of interaction lists that are copied, or the time of as many, before a piece is begun.
-const BYTES_OF_PIECE: u64 = 8 << 20;
-/// The most pieces of the interaction lists of a device.
-const MOST_PIECES: u64 = 6;
-
-/// The number of sinks of a part of a block for each one of the part before.
-const GROWTH_OF_PARTS: usize = 4;
-
 /// Copies a part of a block from the caller's arrays: the sinks and sources of some groups of its
 /// interaction lists, or some sinks.
 pub type CopyPart<'a> = &'a mut dyn FnMut(&mut Block, &Range<usize>) -> Result<()>;
-
-/// A part of a block, and the places of the devices that sum it.
-type Part = (Range<usize>, Range<usize>);
-/// Parts that are begun together, at most one for a device.
-type Round = Vec<Part>;
-
 /// The reason why a block could not be begun.
 pub enum NotStarted {
     /// A device failed.
@@ -194,119 +176,6 @@ impl Devices {
         self.all.iter().chain(&self.host).map(|device| device.bytes()).sum::<usize>()
     }
 
-    /// Gives the devices back and opens those of another setup, or the former ones again if the
-    /// others cannot be had.
-    pub fn change(&mut self, setup: &Setup, journal: &mut UpdateJournal) -> Result<()> {
-        let before = self.setup.clone();
-        // A device that failed may be had again only after all devices were given back.
-        self.close();
-        journal.forget_devices();
-        let Err(error) = self.open_or_fall_back(setup.clone(), setup.fall_back, journal) else { return Ok(()) };
-        if let Err(worse) = self.open_or_fall_back(before, true, journal) {
-            log::warn!("devices that were given back could not be opened again: {worse}");
-        }
-        Err(error)
-    }
-
-    /// Goes on after a failure with the devices that did not fail, and where there are none, with
-    /// those of the next backend. An error that no device caused is given back, and so is every
-    /// error of the last device where the caller chose the backend.
-    pub fn fall_back(&mut self, error: Error, journal: &mut UpdateJournal) -> Result<()> {
-        // The host may have no memory either.
-        if self.on_host || self.failed.is_empty() || !error.is_of_device() {
-            return Err(error);
-        }
-        let next = match without(&self.setup, &self.failed, &error) {
-            Some(fewer) => fewer,
-            None => self.next(&self.setup, error)?,
-        };
-        self.close();
-        journal.forget_devices();
-        self.open_or_fall_back(next, true, journal).inspect_err(|error| self.lost = Some(error.clone()))
-    }
-
-    fn close(&mut self) {
-        // Memory that several read is page-locked once, by any of them. So none goes before all have
-        // ended what they began.
-        self.all.iter_mut().chain(&mut self.host).for_each(|device| device.drain());
-        self.all.clear();
-        self.host.clear();
-        (self.take_records, self.on_host, self.knows_block) = (false, false, false);
-        self.failed.clear();
-        self.partitions.reset();
-    }
-
-    /// Opens the devices of a setup. If they may be fewer, those that cannot be had are left out;
-    /// where none is left, the next backend is tried, if the setup allows it.
-    fn open_or_fall_back(&mut self, mut setup: Setup, may_be_fewer: bool, journal: &mut UpdateJournal) -> Result<()> {
-        loop {
-            match self.open_all(&setup, journal) {
-                Ok(()) => {
-                    (self.setup, self.lost) = (setup, None);
-                    return Ok(());
-                }
-                Err((number, error)) => {
-                    self.close();
-                    journal.forget_devices();
-                    let fewer = number.filter(|_| may_be_fewer && error.is_of_device());
-                    setup = match fewer.and_then(|number| without(&setup, &[number], &error)) {
-                        Some(fewer) => fewer,
-                        None => self.next(&setup, error)?,
-                    };
-                }
-            }
-        }
-    }
-
-    /// Returns the setup to try after one that failed, if there is any.
-    fn next(&self, failed: &Setup, error: Error) -> Result<Setup> {
-        let others = Backend::ALL.into_iter().skip_while(|backend| *backend != failed.backend).skip(1);
-        for backend in others.filter(|_| failed.fall_back) {
-            let count = self.machine.devices(backend).unwrap_or(0);
-            if count > 0 {
-                log::warn!("backend {} failed: {error}; backend {} goes on", failed.backend.name(), backend.name());
-                let devices = match backend {
-                    Backend::Cpu => vec![0],
-                    _ => once(failed.devices.iter().map(|number| number % count)),
-                };
-                return Ok(Setup { backend, devices, ..failed.clone() });
-            }
-        }
-        Err(error)
-    }
-
-    /// Opens all devices of a setup and has them register the memory of records. An error comes
-    /// with the number of the device that caused it, if one did.
-    fn open_all(
-        &mut self,
-        setup: &Setup,
-        journal: &mut UpdateJournal,
-    ) -> std::result::Result<(), (Option<usize>, Error)> {
-        let count = setup.devices.len();
-        let threads = Threads::new(self.machine.threads(count));
-        let mut opened: Vec<Option<Result<Box<dyn Device>>>> = (0..count).map(|_| None).collect();
-        let machine = &*self.machine;
-        let options = self.options(setup, &[]);
-        let of_first = self.options(setup, setup.devices.get(1..).unwrap_or_default());
-        threads.each(opened.iter_mut().zip(&setup.devices).enumerate(), |(place, (device, number))| {
-            let options = if place == 0 { &of_first } else { &options };
-            *device = Some(machine.open(setup.backend, *number, options.clone()));
-        });
-        for (device, number) in opened.into_iter().flatten().zip(&setup.devices) {
-            self.all.push(device.map_err(|error| (Some(*number), error))?);
-        }
-        self.threads = threads;
-        self.take_records = self.all.iter().all(|device| device.takes_records());
-        if !self.take_records {
-            return Ok(());
-        }
-        journal.make_room(self.machine.records(), count).map_err(|error| (None, error))?;
-        for (device, number) in self.all.iter_mut().zip(&setup.devices) {
-            journal.memory().try_for_each(|memory| device.lock(memory)).map_err(|error| (Some(*number), error))?;
-        }
-        Ok(())
-    }
-
     /// Makes room for more records if more are written for each block. Without such room, what is
     /// written is fetched from the host's copy, which takes longer. No block is under way.
     pub fn make_room(&mut self, journal: &mut UpdateJournal) -> Result<()> {
@@ -330,18 +199,6 @@ impl Devices {
         Ok(())
     }
 
-    /// Returns the options of a device, which others of these numbers help with trees.
-    fn options(&self, setup: &Setup, companions: &[usize]) -> DeviceOptions {
-        DeviceOptions {
-            // Where a partition is asked for, all devices have a part, also in small blocks.
-            companions: CompanionDevices { numbers: companions.to_vec(), always: setup.partition.is_some() },
-            interaction: self.interaction.clone(),
-            threads: setup.threads,
-            level: setup.level,
-            shape: setup.shape,
-        }
-    }
-
     /// Chooses whether the CPU computes the next block in place of other devices, by the number of
     /// its pairs alone, and returns that. Forces on groups of sinks are the CPU's only where a
     /// crossover was set, as they must not depend on how many groups a call has.
@@ -362,10 +219,11 @@ impl Devices {
         at_work.first().map_or(u64::MAX, |device| device.tree_crossover())
     }
 
-    /// Measures the phases of forces by a tree, as [`Device::profile_trees`] does.
+    /// Measures the phases of forces by a tree, as [`crate::System::profile_trees`] says.
     pub fn profile_trees(&mut self, wanted: bool) -> TreeProfile {
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
-        at_work.first_mut().map_or_else(TreeProfile::default, |device| device.profile_trees(wanted))
+        let trees = at_work.first_mut().and_then(|device| device.trees());
+        trees.map_or_else(TreeProfile::default, |trees| trees.profile(wanted))
     }
 
     /// Whether the last block is the CPU's, in place of other devices.
@@ -432,50 +290,6 @@ impl Devices {
         self.start_parts(block, rounds, begun, copy).inspect_err(|_| self.drain())?;
         self.knows_block = true;
         Ok(())
-    }
-
-    /// Gives each device groups of a block with interaction lists, and returns the pieces of these
-    /// in the order in which they are begun.
-    fn divide_lists(&mut self, lists: &InteractionLists, devices: usize) -> Vec<Round> {
-        let of_devices = lists.divided(0..lists.groups.len(), devices);
-        for (assignment, groups) in self.progress.assignments.iter_mut().zip(&of_devices) {
-            *assignment = Assignment { sinks: lists.sinks_of(groups), set: 0, sets: 1 };
-        }
-        let is_cpu = self.on_host || self.setup.backend == Backend::Cpu;
-        let pieces = |groups: &Range<usize>| match is_cpu {
-            true => 1,
-            false => (bytes_of(lists, groups) / BYTES_OF_PIECE).clamp(1, MOST_PIECES) as usize,
-        };
-        let mut rounds: Vec<Round> = Vec::new();
-        for (device, groups) in of_devices.into_iter().enumerate() {
-            for (number, groups) in lists.in_pieces(groups.clone(), pieces(&groups)).enumerate() {
-                rounds.resize(rounds.len().max(number + 1), Round::new());
-                rounds[number].push((groups, device..device + 1));
-            }
-        }
-        rounds
-    }
-
-    /// Returns the parts of the sinks of each range in the order in which they are begun. Each has
-    /// [`GROWTH_OF_PARTS`] times as many as the one before, so that the devices begin soon, and parts
-    /// are few.
-    fn divide_sinks(&self, partition: Partition) -> Vec<Round> {
-        let range = |number: usize| {
-            let places = number * partition.sets..(number + 1) * partition.sets;
-            (self.progress.assignments[places.start].sinks.clone(), places)
-        };
-        let ranges: Round = (0..partition.ranges).map(range).collect();
-        let longest = ranges.iter().map(|(sinks, _)| sinks.len()).max().unwrap_or(0);
-        let (mut rounds, mut done, mut next) = (Vec::new(), 0, FIRST_PART);
-        while done < longest {
-            let of_ranges = ranges.iter().map(|(sinks, places)| {
-                let at = |number: usize| sinks.end.min(sinks.start + number);
-                (at(done)..at(done + next), places.clone())
-            });
-            rounds.push(of_ranges.collect());
-            (done, next) = (done + next, GROWTH_OF_PARTS * next);
-        }
-        rounds
     }
 
     /// Copies the parts of a block and begins their sums, unless the devices have failed.
@@ -678,8 +492,8 @@ impl Devices {
         nj: usize,
         asked: Neighbourhoods,
     ) -> Result<Option<FoundNeighbours>> {
-        let Some(device) = self.all.first_mut() else { return Ok(None) };
-        match device.find_neighbours(sources, nj, asked) {
+        let Some(trees) = self.all.first_mut().and_then(|device| device.trees()) else { return Ok(None) };
+        match trees.find_neighbours(sources, nj, asked) {
             Err(error) if self.setup.fall_back && error.is_of_device() => {
                 log::warn!("neighbours are looked for on the CPU: {error}");
                 Ok(None)
@@ -687,39 +501,6 @@ impl Devices {
             found => found,
         }
     }
-}
-
-/// Whether the host takes longer to copy interaction lists than a device to sum their pairs.
-fn is_copied_longer(lists: &InteractionLists) -> bool {
-    lists.pairs() < PAIRS_OF_BYTE.saturating_mul(bytes_of(lists, &(0..lists.groups.len())))
-}
-
-/// Returns the bytes of some groups of interaction lists that the host copies, or that are copied
-/// in as much time.
-fn bytes_of(lists: &InteractionLists, groups: &Range<usize>) -> u64 {
-    let of_sink = if lists.sinks.on_device().is_some() { 0 } else { BYTES_OF_SINK };
-    let of_sinks = lists.sinks_of(groups).len() as u64 * of_sink;
-    groups.len() as u64 * BYTES_OF_GROUP + of_sinks + lists.bytes_of_sources(groups)
-}
-
-/// Returns each number once, in the order in which they come.
-fn once(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
-    numbers.fold(Vec::new(), |mut found, number| {
-        if !found.contains(&number) {
-            found.push(number);
-        }
-        found
-    })
-}
-
-/// Returns the setup without the devices that failed, if others are left.
-fn without(setup: &Setup, failed: &[usize], error: &Error) -> Option<Setup> {
-    let (gone, left): (Vec<usize>, Vec<usize>) = setup.devices.iter().partition(|number| failed.contains(number));
-    if left.is_empty() || gone.is_empty() {
-        return None;
-    }
-    log::warn!("device {} of backend {} failed: {error}; devices {left:?} go on", gone[0], setup.backend.name());
-    Some(Setup { devices: left, ..setup.clone() })
 }
 
 impl Drop for Devices {

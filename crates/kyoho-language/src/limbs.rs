@@ -2,8 +2,10 @@
 //! of their limbs, by the formulas of [`kyoho_laws::double_double`], and the sums of a slice of
 //! sources become variables that are updated.
 
+mod sums;
+mod traced;
+
 use std::cell::RefCell;
-use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use kyoho_core::{Error, Result, memory};
 use kyoho_laws::double_double::{Double, Limb, two_sum};
@@ -11,10 +13,12 @@ use kyoho_laws::double_double::{Double, Limb, two_sum};
 use super::PairProgram;
 use super::fault::WHAT;
 use super::list::{Builder, Comparison, Function, Id, Input, LimbInput, Node, Op, Output, Two};
-use super::lower::extreme;
 use super::number::Number;
-use super::syntax::{Reduction, Side};
+use super::syntax::Side;
 use super::types::Scalar;
+pub use sums::unnamed;
+use sums::{CHUNK_VARIABLES, MOST_VARIABLES, Sums};
+use traced::{Known, Step, Traced, doubles};
 
 /// The most operations on limbs of a list. Compilers of GPUs take minutes for fewer already.
 const MOST_OPERATIONS: usize = 1 << 18;
@@ -91,150 +95,6 @@ pub struct LimbProgram {
     pub join: Statements,
     /// The variables of each output.
     pub endings: Vec<Ending>,
-}
-
-/// An operation on limbs, or a number.
-#[derive(Clone, Copy)]
-enum Traced<'a> {
-    Known(f64),
-    Step(&'a RefCell<Builder>, Scalar, Id),
-}
-
-use Traced::{Known, Step};
-
-impl<'a> Traced<'a> {
-    /// The list of the first operand that is an operation.
-    fn list(operands: &[Self]) -> Option<(&'a RefCell<Builder>, Scalar)> {
-        operands.iter().find_map(|operand| match operand {
-            Step(list, scalar, _) => Some((*list, *scalar)),
-            Known(_) => None,
-        })
-    }
-
-    fn id(self, list: &RefCell<Builder>, scalar: Scalar) -> Id {
-        match self {
-            Step(_, _, id) => id,
-            Known(number) => list.borrow_mut().number(scalar, Double::from_limb(number)),
-        }
-    }
-
-    fn two(self, two: Two, other: Self, known: impl Fn(f64, f64) -> f64) -> Self {
-        match (self, other) {
-            (Known(a), Known(b)) => Known(known(a, b)),
-            _ => operation(&[self, other], |ids| Op::Two(two, ids[0], ids[1])),
-        }
-    }
-
-    fn one(self, function: Function, known: impl Fn(f64) -> f64) -> Self {
-        match self {
-            Known(a) => Known(known(a)),
-            step => operation(&[step], |ids| Op::One(function, ids[0])),
-        }
-    }
-
-    /// `yes` or `no`, as a comparison says.
-    fn chosen(self, comparison: Comparison, other: Self, yes: Self, no: Self) -> Self {
-        if let (Known(a), Known(b)) = (self, other) {
-            let holds = if comparison == Comparison::Less { a < b } else { a == b };
-            return if holds { yes } else { no };
-        }
-        let Some((list, scalar)) = Traced::list(&[self, other, yes, no]) else { return no };
-        let [a, b, yes, no] = [self, other, yes, no].map(|operand| operand.id(list, scalar));
-        let mut builder = list.borrow_mut();
-        let condition = builder.add(Op::Compare(comparison, a, b), Scalar::Bool);
-        Step(list, scalar, builder.add(Op::Select(condition, yes, no), scalar))
-    }
-}
-
-/// Adds an operation whose result has the type of its operands.
-fn operation<'a>(operands: &[Traced<'a>], op: impl Fn(&[Id]) -> Op) -> Traced<'a> {
-    let Some((list, scalar)) = Traced::list(operands) else { return Known(f64::NAN) };
-    let ids: Vec<Id> = operands.iter().map(|operand| operand.id(list, scalar)).collect();
-    Step(list, scalar, list.borrow_mut().add(op(&ids), scalar))
-}
-
-impl Add for Traced<'_> {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        self.two(Two::Add, other, |a, b| a + b)
-    }
-}
-
-impl Sub for Traced<'_> {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        self.two(Two::Sub, other, |a, b| a - b)
-    }
-}
-
-impl Mul for Traced<'_> {
-    type Output = Self;
-    fn mul(self, other: Self) -> Self {
-        self.two(Two::Mul, other, |a, b| a * b)
-    }
-}
-
-impl Div for Traced<'_> {
-    type Output = Self;
-    fn div(self, other: Self) -> Self {
-        self.two(Two::Div, other, |a, b| a / b)
-    }
-}
-
-impl Neg for Traced<'_> {
-    type Output = Self;
-    fn neg(self) -> Self {
-        self.one(Function::Negative, |a| -a)
-    }
-}
-
-impl Limb for Traced<'_> {
-    const ZERO: Self = Known(0.0);
-    const ONE: Self = Known(1.0);
-    const HALF: Self = Known(0.5);
-
-    fn known(number: f64) -> Self {
-        Known(number)
-    }
-
-    fn fused(self, factor: Self, term: Self) -> Self {
-        match (self, factor, term) {
-            (Known(a), Known(b), Known(c)) => Known(a.mul_add(b, c)),
-            _ => operation(&[self, factor, term], |ids| Op::MulAdd {
-                factors: [ids[0], ids[1]],
-                term: ids[2],
-                negated: [false; 2],
-            }),
-        }
-    }
-
-    fn root(self) -> Self {
-        self.one(Function::Sqrt, f64::sqrt)
-    }
-
-    fn inverse_root(self) -> Self {
-        self.one(Function::Rsqrt, |a| 1.0 / a.sqrt())
-    }
-
-    fn below(self) -> Self {
-        self.one(Function::Floor, f64::floor)
-    }
-
-    fn logarithm(self) -> Self {
-        self.one(Function::Log, f64::ln)
-    }
-
-    fn power(self, exponent: Self) -> Self {
-        self.two(Two::Pow, exponent, f64::powf)
-    }
-
-    fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
-        self.chosen(Comparison::Less, other, yes, no)
-    }
-
-    fn if_equal(self, other: Self, yes: Self, no: Self) -> Self {
-        self.chosen(Comparison::Equal, other, yes, no)
-    }
 }
 
 /// The way from a list to one of limbs.
@@ -443,27 +303,6 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Computes a function of two numbers of two limbs.
-fn doubles<'a>(two: Two, a: Double<Traced<'a>>, b: Double<Traced<'a>>) -> Double<Traced<'a>> {
-    let chosen = |first: Double<Traced<'a>>, second: Double<Traced<'a>>| {
-        // The second operand where `first < second` holds.
-        let by_low = |yes: Traced<'a>, no: Traced<'a>| {
-            let of_equal = first.low.if_less(second.low, yes, no);
-            first.high.if_less(second.high, yes, first.high.if_equal(second.high, of_equal, no))
-        };
-        Double { high: by_low(b.high, a.high), low: by_low(b.low, a.low) }
-    };
-    match two {
-        Two::Add => a + b,
-        Two::Sub => a - b,
-        Two::Mul => a * b,
-        Two::Div => a / b,
-        Two::Min => chosen(b, a),
-        Two::Max => chosen(a, b),
-        Two::Pow => a.pow(b),
-    }
-}
-
 /// Adds a comparison of numbers of a type. Numbers of two limbs are compared by the high ones and
 /// then by the low ones.
 fn compared(list: &mut Builder, comparison: Comparison, a: [Id; 2], b: [Id; 2], scalar: Scalar) -> Id {
@@ -484,237 +323,6 @@ fn compared(list: &mut Builder, comparison: Comparison, a: [Id; 2], b: [Id; 2], 
             let both = list.add(Op::And(equal, low), Scalar::Bool);
             if comparison == Comparison::Equal { both } else { list.add(Op::Not(both), Scalar::Bool) }
         }
-    }
-}
-
-/// The variables of a program, and what is done with them.
-struct Sums<'a> {
-    lowering: Lowering<'a>,
-    chunk: &'a RefCell<Builder>,
-    join: &'a RefCell<Builder>,
-    of_slice: Vec<Variable>,
-    of_chunk: Vec<Variable>,
-    /// The updates of a pair, after a chunk and of a join. Variables of a chunk are counted from the
-    /// first of them until all variables are known.
-    updates: [Vec<Update>; 3],
-}
-
-/// The most variables of a slice or of a chunk that an output has, and updates in a list: two limbs of
-/// a key and of a value, and an address.
-const MOST_VARIABLES: usize = 5;
-
-/// The place of the first variable of a chunk until those of slices are counted.
-const CHUNK_VARIABLES: usize = 1 << 20;
-
-fn variable(list: &RefCell<Builder>, number: usize, scalar: Scalar) -> Id {
-    list.borrow_mut().add(Op::Input(Input::Limb(LimbInput::Variable(number))), scalar)
-}
-
-impl<'a> Sums<'a> {
-    /// Makes variables of a slice for the limbs of a number.
-    fn kept(&mut self, scalar: Scalar, start: Number) -> [usize; 2] {
-        let first = self.of_slice.len();
-        match start {
-            Number::Dd(Double { high, low }) => {
-                self.of_slice
-                    .extend([high, low].map(|limb| Variable { scalar: Scalar::F64, start: Number::F64(limb) }));
-                [first, first + 1]
-            }
-            Number::Ff(Double { high, low }) => {
-                self.of_slice
-                    .extend([high, low].map(|limb| Variable { scalar: Scalar::F32, start: Number::F32(limb) }));
-                [first, first + 1]
-            }
-            start => {
-                self.of_slice.push(Variable { scalar, start });
-                [first; 2]
-            }
-        }
-    }
-
-    /// Adds numbers of a type to variables, in a list.
-    fn added(list: &'a RefCell<Builder>, limbs: [usize; 2], scalar: Scalar, term: [Id; 2]) -> Vec<(usize, Id)> {
-        let Some(limb) = scalar.limb() else {
-            let before = variable(list, limbs[0], scalar);
-            return vec![(limbs[0], list.borrow_mut().add(Op::Two(Two::Add, before, term[0]), scalar))];
-        };
-        let of = |id: Id| Step(list, limb, id);
-        let before = limbs.map(|number| of(variable(list, number, limb)));
-        let sum = Double { high: before[0], low: before[1] } + Double { high: of(term[0]), low: of(term[1]) };
-        vec![(limbs[0], sum.high.id(list, limb)), (limbs[1], sum.low.id(list, limb))]
-    }
-
-    fn update(&mut self, list: usize, changes: Vec<(usize, Id)>, condition: Option<Id>) {
-        self.updates[list].extend(changes.into_iter().map(|(variable, value)| Update { variable, value, condition }));
-    }
-
-    /// Joins the variables of two slices by a sum.
-    fn join_sums(&mut self, limbs: [usize; 2], scalar: Scalar) {
-        let limb = scalar.limb().unwrap_or(scalar);
-        let join = self.join;
-        let term = limbs.map(|number| other(join, number, limb));
-        self.update(2, Sums::added(join, limbs, scalar, term), None);
-    }
-
-    fn output(&mut self, output: Output) -> Ending {
-        let program = self.lowering.program;
-        let scalar = program.nodes[output.term].scalar;
-        let term = self.lowering.limbs[output.term];
-        let condition = output.condition.map(|id| self.lowering.limbs[id][0]);
-        let list = self.lowering.list;
-        let (limbs, scalar) = match output.reduction {
-            Reduction::Sum => (self.sum(output, term, scalar, condition), program.results[output.result].accumulated),
-            Reduction::Count | Reduction::Any => {
-                let limbs = self.kept(Scalar::U32, Number::U32(0));
-                let is_count = output.reduction == Reduction::Count;
-                let holds = both(list, condition, term[0]);
-                let one = list.borrow_mut().number(Scalar::U32, Double::ONE);
-                let changes =
-                    if is_count { Sums::added(list, limbs, Scalar::U32, [one; 2]) } else { vec![(limbs[0], one)] };
-                self.update(0, changes, Some(holds));
-                if is_count {
-                    self.join_sums(limbs, Scalar::U32);
-                } else {
-                    let join = self.join;
-                    let (mine, others) = (variable(join, limbs[0], Scalar::U32), other(join, limbs[0], Scalar::U32));
-                    let any = join.borrow_mut().add(Op::Two(Two::Max, mine, others), Scalar::U32);
-                    self.update(2, vec![(limbs[0], any)], None);
-                }
-                (limbs, Scalar::U32)
-            }
-            Reduction::Min | Reduction::Max => {
-                let is_min = output.reduction == Reduction::Min;
-                let limbs = self.kept(scalar, extreme(scalar, is_min));
-                let better = self.better(list, is_min, limbs, scalar, term);
-                let both = both(list, condition, better);
-                self.update(0, pairs(limbs, term, scalar), Some(both));
-                let limb = scalar.limb().unwrap_or(scalar);
-                let others = limbs.map(|number| other(self.join, number, limb));
-                let better = self.better(self.join, is_min, limbs, scalar, others);
-                self.update(2, pairs(limbs, others, scalar), Some(better));
-                (limbs, scalar)
-            }
-            Reduction::ArgMin | Reduction::ArgMax => self.named(output, term, scalar, condition),
-        };
-        Ending { output, limbs, scalar }
-    }
-
-    /// Adds the terms of a sum: by chunks, unless chunks of the type gain nothing.
-    fn sum(&mut self, output: Output, term: [Id; 2], scalar: Scalar, condition: Option<Id>) -> [usize; 2] {
-        let list = self.lowering.list;
-        let accumulated = self.lowering.program.results[output.result].accumulated;
-        let limbs = self.kept(accumulated, Number::of(accumulated, Double::ZERO));
-        self.join_sums(limbs, accumulated);
-        let negative = |list: &RefCell<Builder>, id: Id, scalar: Scalar| {
-            list.borrow_mut().add(Op::One(Function::Negative, id), scalar)
-        };
-        let limb = scalar.limb().unwrap_or(scalar);
-        if scalar == accumulated && !matches!(scalar, Scalar::F32 | Scalar::F64) {
-            let term = if output.negative { term.map(|id| negative(list, id, limb)) } else { term };
-            self.update(0, Sums::added(list, limbs, scalar, term), condition);
-            return limbs;
-        }
-        // The sums of the chunk; they begin anew after each.
-        let first = CHUNK_VARIABLES + self.of_chunk.len();
-        let count = scalar.limbs();
-        let start = Number::of(limb, Double::ZERO);
-        self.of_chunk.extend(std::iter::repeat_n(Variable { scalar: limb, start }, count));
-        let of_chunk = [first, first + count - 1];
-        let changes = match output.second {
-            Some(second) => {
-                let before = variable(list, first, scalar);
-                let factors = [term[0], self.lowering.limbs[second][0]];
-                let op = Op::MulAdd { factors, term: before, negated: [false; 2] };
-                vec![(first, list.borrow_mut().add(op, scalar))]
-            }
-            None => Sums::added(list, of_chunk, scalar, term),
-        };
-        self.update(0, changes, condition);
-        let chunk = self.chunk;
-        let found = of_chunk.map(|number| variable(chunk, number, limb));
-        let program = self.lowering.program;
-        let at_end =
-            Lowering { program, list: chunk, limbs: Vec::new(), columns: Default::default(), values: Vec::new() };
-        let mut found = at_end.converted(found, scalar, accumulated);
-        if output.negative {
-            found = found.map(|id| negative(chunk, id, accumulated.limb().unwrap_or(accumulated)));
-        }
-        self.update(1, Sums::added(chunk, limbs, accumulated, found), None);
-        let zero = chunk.borrow_mut().number(limb, Double::ZERO);
-        self.update(1, pairs(of_chunk, [zero; 2], scalar), None);
-        limbs
-    }
-
-    /// Keeps the value and the address of the source with the best key.
-    fn named(&mut self, output: Output, key: [Id; 2], scalar: Scalar, condition: Option<Id>) -> ([usize; 2], Scalar) {
-        let list = self.lowering.list;
-        let is_min = output.reduction == Reduction::ArgMin;
-        let keys = self.kept(scalar, extreme(scalar, is_min));
-        let named = output.second.unwrap_or(output.term);
-        let value = self.lowering.limbs[named];
-        let of = self.lowering.program.nodes[named].scalar;
-        let values = self.kept(of, unnamed(of));
-        let [place, _] = self.kept(Scalar::U32, Number::U32(u32::MAX));
-        let better = self.better(list, is_min, keys, scalar, key);
-        let both = both(list, condition, better);
-        let address = list.borrow_mut().add(Op::Input(Input::Limb(LimbInput::Address)), Scalar::U32);
-        let mut changes = [pairs(keys, key, scalar), pairs(values, value, of)].concat();
-        changes.push((place, address));
-        self.update(0, changes, Some(both));
-
-        let join = self.join;
-        let others = |numbers: [usize; 2], scalar: Scalar| {
-            numbers.map(|number| other(join, number, scalar.limb().unwrap_or(scalar)))
-        };
-        let (other_key, other_value) = (others(keys, scalar), others(values, of));
-        let other_place = other(join, place, Scalar::U32);
-        let better = self.better(join, is_min, keys, scalar, other_key);
-        let mine = keys.map(|number| variable(join, number, scalar.limb().unwrap_or(scalar)));
-        let place_before = variable(join, place, Scalar::U32);
-        let mut builder = join.borrow_mut();
-        let equal = compared(&mut builder, Comparison::Equal, mine, other_key, scalar);
-        let earlier = builder.add(Op::Compare(Comparison::Less, other_place, place_before), Scalar::Bool);
-        let earlier = builder.add(Op::And(equal, earlier), Scalar::Bool);
-        let taken = builder.add(Op::Or(better, earlier), Scalar::Bool);
-        drop(builder);
-        let mut changes = [pairs(keys, other_key, scalar), pairs(values, other_value, of)].concat();
-        changes.push((place, other_place));
-        self.update(2, changes, Some(taken));
-        (values, of)
-    }
-
-    /// Whether a number is better than that of the variables.
-    fn better(&self, list: &RefCell<Builder>, is_min: bool, limbs: [usize; 2], scalar: Scalar, number: [Id; 2]) -> Id {
-        let before = limbs.map(|number| variable(list, number, scalar.limb().unwrap_or(scalar)));
-        let (a, b) = if is_min { (number, before) } else { (before, number) };
-        compared(&mut list.borrow_mut(), Comparison::Less, a, b, scalar)
-    }
-}
-
-fn other(list: &RefCell<Builder>, number: usize, scalar: Scalar) -> Id {
-    list.borrow_mut().add(Op::Input(Input::Limb(LimbInput::Other(number))), scalar)
-}
-
-fn both(list: &RefCell<Builder>, condition: Option<Id>, other: Id) -> Id {
-    match condition {
-        Some(condition) => list.borrow_mut().add(Op::And(condition, other), Scalar::Bool),
-        None => other,
-    }
-}
-
-/// Variables with their new values, as many as a type has limbs.
-fn pairs(limbs: [usize; 2], ids: [Id; 2], scalar: Scalar) -> Vec<(usize, Id)> {
-    let count = scalar.limbs();
-    limbs.into_iter().zip(ids).take(count).collect()
-}
-
-/// Returns what `argmin` and `argmax` name where there is no source: no number, or an integer that
-/// is no address.
-pub fn unnamed(scalar: Scalar) -> Number {
-    match scalar {
-        Scalar::U32 => Number::U32(u32::MAX),
-        Scalar::I32 => Number::I32(-1),
-        scalar => Number::of(scalar, Double::from_limb(f64::NAN)),
     }
 }
 

@@ -1,24 +1,25 @@
 //! From the tree to the list: names and types are checked, branches become selections, and loops
 //! are unrolled.
 
+mod arithmetic;
+mod results;
+
 use kyoho_core::memory;
-use kyoho_laws::double_double::{Double, DoubleDouble};
+use kyoho_laws::double_double::Double;
 
 use super::fault::{Checked, Fault, Place, WHAT, listed};
 use super::functions;
-use super::list::{Builder, Comparison, Function, Id, IndexCheck, Input, MAX_NODES, Op, Output, PairProgram, Two};
-use super::number::{Number, compute};
-use super::syntax::{Binary, Expression, Kind, Parameter, Reduction, ResultField, Statement, Text, Update};
+use super::list::{Builder, Function, Id, IndexCheck, Input, MAX_NODES, Op, Output, PairProgram, Two};
+use super::syntax::{Binary, Expression, Kind, Parameter, Statement, Text, Update};
 use super::types::{Scalar, Type};
 use super::values::{self, Typed, Value, adopted};
+use results::Term;
+pub use results::extreme;
 
 /// The most statements of a body whose loops are unrolled.
 const MAX_STEPS: usize = 1 << 14;
 /// The most names of a body.
 const MAX_NAMES: usize = 1024;
-/// The largest exponent of an integer power.
-const MAX_EXPONENT: f64 = 64.0;
-
 /// Returns the list of a text. In a plain one equal operations are kept apart.
 pub fn lower(text: &Text, plain: bool) -> Checked<PairProgram> {
     let mut lowering = Lowering {
@@ -61,16 +62,6 @@ pub fn lower(text: &Text, plain: bool) -> Checked<PairProgram> {
 /// Returns a copy of some items.
 fn cloned<T: Clone>(items: &[T]) -> Checked<Vec<T>> {
     Ok(memory::collected(items.iter().cloned(), WHAT)?)
-}
-
-/// What one statement adds to a result.
-#[derive(Debug, Clone)]
-struct Term {
-    place: Place,
-    condition: Option<Id>,
-    /// The term, or the condition, or the key and the value.
-    values: Vec<Typed>,
-    negative: bool,
 }
 
 /// The state of the work.
@@ -284,73 +275,6 @@ impl Lowering<'_> {
         Ok(adopted(&mut self.list, &value, Scalar::Bool, expression.place)?.ids[0])
     }
 
-    fn update(&mut self, name: &str, sign: Update, expressions: &[Expression], place: Place) -> Checked<()> {
-        let Some(result) = self.result(name) else {
-            return self.change(name, sign, expressions, place);
-        };
-        let field = &self.text.results[result];
-        let statement = match field.reduction {
-            Reduction::Sum => format!("{name} += ... or {name} -= ..."),
-            Reduction::ArgMin | Reduction::ArgMax => format!("{name} {}= key, value", field.reduction.name()),
-            way => format!("{name} {}= ...", way.name()),
-        };
-        let fits = match sign {
-            Update::Add | Update::Subtract => field.reduction == Reduction::Sum,
-            Update::Multiply => false,
-            Update::Reduce(way) => way == field.reduction,
-        };
-        if !fits {
-            let found = format!("'{name}' is declared with {}", field.reduction.name());
-            return Err(Fault::new(place, found, statement));
-        }
-        let is_named = matches!(field.reduction, Reduction::ArgMin | Reduction::ArgMax);
-        if expressions.len() != 1 + usize::from(is_named) {
-            return Err(Fault::new(place, format!("{} values for '{name}'", expressions.len()), statement));
-        }
-        let condition = self.both(self.alive, self.branch);
-        let mut values = Vec::new();
-        for (number, expression) in expressions.iter().enumerate() {
-            let value = self.value(expression)?;
-            let place = expression.place;
-            let typed = match field.reduction {
-                Reduction::Count | Reduction::Any => adopted(&mut self.list, &value, Scalar::Bool, place)?,
-                Reduction::ArgMin | Reduction::ArgMax if number == 0 => self.key(&value, place)?,
-                _ => self.term(&value, field, place)?,
-            };
-            memory::push(&mut values, typed, WHAT)?;
-        }
-        let term = Term { place, condition, values, negative: sign == Update::Subtract };
-        Ok(memory::push(&mut self.terms[result], term, WHAT)?)
-    }
-
-    /// Returns a term in the type that its result has.
-    fn term(&mut self, value: &Value, field: &ResultField, place: Place) -> Checked<Typed> {
-        let fits = match value {
-            Value::Constant { .. } => true,
-            Value::Typed(typed) => typed.of.scalar.fits(field.of.scalar) && typed.of.scalar != Scalar::Bool,
-        };
-        if !fits || value.width() != field.of.width {
-            let found = format!("'{}' is {}, and the term is {}", field.name, field.of, value.shown());
-            let allowed = if value.width() == field.of.width {
-                format!("a term of {}; {}(...) rounds", field.of, field.of.scalar.name())
-            } else {
-                format!("a term of {}", field.of)
-            };
-            return Err(Fault::new(place, found, allowed));
-        }
-        adopted(&mut self.list, value, field.of.scalar, place)
-    }
-
-    fn key(&mut self, value: &Value, place: Place) -> Checked<Typed> {
-        match value {
-            Value::Typed(typed) if typed.of.width == 1 && typed.of.scalar != Scalar::Bool => Ok(*typed),
-            other => {
-                let found = format!("{} as a key", other.shown());
-                Err(Fault::new(place, found, "one number that depends on the pair"))
-            }
-        }
-    }
-
     /// Changes a name that has a value.
     fn change(&mut self, name: &str, sign: Update, expressions: &[Expression], place: Place) -> Checked<()> {
         let Some(old) = self.known(name).copied() else { return Err(self.unknown(name, place)) };
@@ -546,234 +470,5 @@ impl Lowering<'_> {
         }
         let id = self.list.add(Op::Element(table, flat.unwrap_or(0)), of.scalar);
         Ok(Value::one(of.scalar, id))
-    }
-
-    /// Applies a function to each component.
-    pub(super) fn each(&mut self, value: &Value, function: Function, place: Place) -> Checked<Value> {
-        match value {
-            Value::Constant { numbers, width, is_integer } => {
-                let mut new = *numbers;
-                for number in &mut new {
-                    let operand = *number;
-                    let of = |_: usize| Number::Dd(operand);
-                    *number = compute(Op::One(function, 0), Scalar::Dd, of).widened();
-                }
-                let keeps = matches!(function, Function::Negative | Function::Abs | Function::Floor);
-                self.finite(Value::Constant { numbers: new, width: *width, is_integer: *is_integer && keeps }, place)
-            }
-            Value::Typed(typed) => {
-                let scalar = typed.of.scalar;
-                let ids: Vec<Id> =
-                    typed.components().iter().map(|id| self.list.add(Op::One(function, *id), scalar)).collect();
-                Ok(Value::Typed(Typed::new(scalar, &ids)))
-            }
-        }
-    }
-
-    /// Returns a constant if it is finite.
-    fn finite(&self, value: Value, place: Place) -> Checked<Value> {
-        match value {
-            Value::Constant { numbers, width, .. } if numbers[..width].iter().any(|n| !n.to_f64().is_finite()) => {
-                Err(Fault::new(place, "a constant that is infinite or no number", "constants that are finite"))
-            }
-            other => Ok(other),
-        }
-    }
-
-    /// Applies an operator to two values.
-    pub(super) fn binary(&mut self, operator: Binary, a: &Value, b: &Value, place: Place) -> Checked<Value> {
-        if let (
-            Value::Constant { numbers: a_numbers, width: a_width, is_integer: a_integer },
-            Value::Constant { numbers: b_numbers, width: b_width, is_integer: b_integer },
-        ) = (a, b)
-        {
-            let (x, y) = (a_numbers[0], b_numbers[0]);
-            let truth = |list: &mut Builder, holds: bool| Ok(Value::one(Scalar::Bool, list.truth(holds)));
-            if *a_width > 1 || *b_width > 1 {
-                let found = format!("{} of vectors without a type", operator.sign());
-                return Err(Fault::new(place, found, "a conversion of a component, such as f64(1)"));
-            }
-            let is_integer = *a_integer && *b_integer;
-            match operator {
-                Binary::Add => return self.finite(Value::constant(x + y, is_integer), place),
-                Binary::Sub => return self.finite(Value::constant(x - y, is_integer), place),
-                Binary::Mul => return self.finite(Value::constant(x * y, is_integer), place),
-                Binary::Div => return self.finite(Value::constant(x / y, false), place),
-                Binary::Less => return truth(&mut self.list, x < y),
-                Binary::LessEqual => return truth(&mut self.list, x <= y),
-                Binary::Greater => return truth(&mut self.list, x > y),
-                Binary::GreaterEqual => return truth(&mut self.list, x >= y),
-                Binary::Equal => return truth(&mut self.list, x == y),
-                Binary::NotEqual => return truth(&mut self.list, x != y),
-                Binary::And | Binary::Or => (),
-            }
-        }
-        match operator {
-            Binary::Add => values::add(&mut self.list, a, b, false, place),
-            Binary::Sub => values::add(&mut self.list, a, b, true, place),
-            Binary::Mul => values::multiply(&mut self.list, a, b, place),
-            Binary::Div => values::divide(&mut self.list, a, b, place),
-            Binary::And | Binary::Or => {
-                let [a, b] = [a, b].map(|value| adopted(&mut self.list, value, Scalar::Bool, place));
-                let (a, b) = (a?.ids[0], b?.ids[0]);
-                let op = if operator == Binary::And { Op::And(a, b) } else { Op::Or(a, b) };
-                Ok(Value::one(Scalar::Bool, self.list.add(op, Scalar::Bool)))
-            }
-            _ => self.compared(operator, a, b, place),
-        }
-    }
-
-    fn compared(&mut self, operator: Binary, a: &Value, b: &Value, place: Place) -> Checked<Value> {
-        let (a, b) = values::unified(&mut self.list, "compare", a, b, place)?;
-        if a.of.width > 1 || b.of.width > 1 || a.of.scalar == Scalar::Bool {
-            let found = format!("cannot compare {} and {}", Value::Typed(a).shown(), Value::Typed(b).shown());
-            return Err(Fault::new(
-                place,
-                found,
-                "two numbers; components or norm2 of vectors; && and || of conditions",
-            ));
-        }
-        let (a, b) = (a.ids[0], b.ids[0]);
-        let (comparison, a, b) = match operator {
-            Binary::Less => (Comparison::Less, a, b),
-            Binary::LessEqual => (Comparison::LessEqual, a, b),
-            Binary::Greater => (Comparison::Less, b, a),
-            Binary::GreaterEqual => (Comparison::LessEqual, b, a),
-            Binary::Equal => (Comparison::Equal, a, b),
-            _ => (Comparison::NotEqual, a, b),
-        };
-        Ok(Value::one(Scalar::Bool, self.list.add(Op::Compare(comparison, a, b), Scalar::Bool)))
-    }
-
-    fn power(&mut self, base: &Expression, exponent: &Expression, place: Place) -> Checked<Value> {
-        let base = self.value(base)?;
-        values::numeric(&base, place)?;
-        let allowed = format!("constant integers from -{MAX_EXPONENT} to {MAX_EXPONENT}; pow(x, y) for others");
-        let number = match self.value(exponent)? {
-            Value::Constant { numbers, width: 1, is_integer: true } if numbers[0].high.abs() <= MAX_EXPONENT => {
-                numbers[0].high as i32
-            }
-            other => {
-                return Err(Fault::new(exponent.place, format!("{} as an exponent", other.shown()), allowed));
-            }
-        };
-        if base.width() > 1 {
-            let found = format!("a power of {}", base.shown());
-            return Err(Fault::new(place, found, "powers of single numbers; norm2(v) is the square of a vector"));
-        }
-        let count = number.unsigned_abs();
-        match &base {
-            Value::Constant { numbers, is_integer, .. } => {
-                let product = (0..count).fold(DoubleDouble::ONE, |product, _| product * numbers[0]);
-                let (power, is_integer) =
-                    if number < 0 { (DoubleDouble::ONE / product, false) } else { (product, *is_integer) };
-                self.finite(Value::constant(power, is_integer), place)
-            }
-            Value::Typed(typed) => {
-                let scalar = typed.of.scalar;
-                let power = values::power(&mut self.list, scalar, typed.ids[0], count);
-                if number >= 0 {
-                    return Ok(Value::one(scalar, power));
-                }
-                values::real(&base, place)?;
-                let one = self.list.number(scalar, DoubleDouble::ONE);
-                Ok(Value::one(scalar, self.list.add(Op::Two(Two::Div, one, power), scalar)))
-            }
-        }
-    }
-
-    /// Makes the outputs of a result from its terms.
-    fn outputs(&mut self, number: usize, field: &ResultField, outputs: &mut Vec<Output>) -> Checked<()> {
-        let terms = std::mem::take(&mut self.terms[number]);
-        let is_named = matches!(field.reduction, Reduction::ArgMin | Reduction::ArgMax);
-        let Some(first) = terms.first() else {
-            let found = format!("nothing is added to the result '{}'", field.name);
-            return Err(Fault::new(self.text.end, found, "a statement for each result"));
-        };
-        if let Some(second) = terms.get(1).filter(|_| is_named) {
-            let found = format!("a second statement for '{}'", field.name);
-            return Err(Fault::new(second.place, found, "one statement for argmin and argmax; select(c, a, b) in it"));
-        }
-        for component in 0..field.of.width {
-            let mut output = Output {
-                result: number,
-                component,
-                reduction: field.reduction,
-                condition: first.condition,
-                term: first.values[0].ids[component],
-                second: None,
-                negative: first.negative,
-            };
-            if is_named {
-                output.second = Some(first.values[1].ids[0]);
-            } else if terms.len() > 1 {
-                output = self.joined(&terms, field, component, output);
-            } else if field.reduction == Reduction::Sum
-                && matches!(field.of.scalar, Scalar::F32 | Scalar::F64)
-                && let Some(factors) = first.values[0].form.factors(component)
-                && self.list.constant(output.term).is_none()
-            {
-                let [term, second] = factors;
-                (output.term, output.second) = (term, Some(second));
-            }
-            memory::push(outputs, output, WHAT)?;
-        }
-        Ok(())
-    }
-
-    /// Joins the terms of several statements.
-    fn joined(&mut self, terms: &[Term], field: &ResultField, component: usize, output: Output) -> Output {
-        let is_condition = matches!(field.reduction, Reduction::Count | Reduction::Any);
-        let scalar = if is_condition { Scalar::U32 } else { field.of.scalar };
-        let nothing = match field.reduction {
-            Reduction::Min => self.list.add(Op::Constant(extreme(scalar, true)), scalar),
-            Reduction::Max => self.list.add(Op::Constant(extreme(scalar, false)), scalar),
-            _ => self.list.number(scalar, Double::ZERO),
-        };
-        let mut joined: Option<Id> = None;
-        for term in terms {
-            let mut value = term.values[0].ids[component];
-            let mut condition = term.condition;
-            if is_condition {
-                condition = self.both(condition, Some(value));
-                value = self.list.number(scalar, Double::ONE);
-            }
-            if term.negative {
-                value = self.list.add(Op::One(Function::Negative, value), scalar);
-            }
-            if let Some(condition) = condition {
-                value = self.list.add(Op::Select(condition, value, nothing), scalar);
-            }
-            let two = match field.reduction {
-                Reduction::Min => Two::Min,
-                Reduction::Max | Reduction::Any => Two::Max,
-                _ => Two::Add,
-            };
-            joined = Some(match joined {
-                None => value,
-                Some(before) => self.list.add(Op::Two(two, before, value), scalar),
-            });
-        }
-        let reduction = match field.reduction {
-            Reduction::Count => Reduction::Sum,
-            Reduction::Any => Reduction::Max,
-            other => other,
-        };
-        let term = joined.unwrap_or(nothing);
-        Output { reduction, condition: None, term, second: None, negative: false, ..output }
-    }
-}
-
-/// Returns the number with which a minimum or a maximum begins.
-pub fn extreme(scalar: Scalar, of_minimum: bool) -> Number {
-    let infinity = if of_minimum { f64::INFINITY } else { f64::NEG_INFINITY };
-    match scalar {
-        Scalar::Bool => Number::Bool(of_minimum),
-        Scalar::I32 => Number::I32(if of_minimum { i32::MAX } else { i32::MIN }),
-        Scalar::U32 => Number::U32(if of_minimum { u32::MAX } else { 0 }),
-        Scalar::F32 => Number::F32(infinity as f32),
-        Scalar::Ff => Number::Ff(Double::from_limb(infinity as f32)),
-        Scalar::F64 => Number::F64(infinity),
-        Scalar::Dd => Number::Dd(Double::from_limb(infinity)),
     }
 }

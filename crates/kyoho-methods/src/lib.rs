@@ -9,20 +9,19 @@
 pub mod block_steps;
 pub mod cpu;
 pub mod device_arrays;
+pub mod device_trees;
 pub mod gpu;
 
 use std::sync::Arc;
 
 use block_steps::BlockSteps;
 use device_arrays::DeviceArrays;
+use device_trees::DeviceTrees;
 use gpu::shapes::ForcedShape;
 
 use kyoho_core::Level;
 use kyoho_core::memory::Pages;
-use kyoho_core::{
-    Assignment, Block, Error, FoundNeighbours, Interaction, Neighbourhoods, PartialSums, Partition, Result, Sources,
-    TreeProfile, Updates,
-};
+use kyoho_core::{Assignment, Block, Error, Interaction, PartialSums, Partition, Result, Sources, Updates};
 use kyoho_hal::{Backend, DeviceDescription};
 
 /// The options with which a device is opened.
@@ -94,6 +93,11 @@ pub trait Device: Send {
         None
     }
 
+    /// Returns the device's work on trees beside the forces of blocks, if it has some.
+    fn trees(&mut self) -> Option<&mut dyn DeviceTrees> {
+        None
+    }
+
     /// Returns the device's block steps, if it makes some.
     fn block_steps(&mut self) -> Option<&mut dyn BlockSteps> {
         None
@@ -119,17 +123,6 @@ pub trait Device: Send {
         found: &mut [Vec<i32>],
     ) -> Result<()>;
 
-    /// Finds the sources at addresses below `nj` within the radii of some points, softening not
-    /// included; returns `None` if this device cannot. No block is under way.
-    fn find_neighbours(
-        &mut self,
-        _sources: &Sources,
-        _nj: usize,
-        _asked: Neighbourhoods,
-    ) -> Result<Option<FoundNeighbours>> {
-        Ok(None)
-    }
-
     /// Returns the number of sinks whose lists are made together: enough to share the prediction of
     /// the sources, few enough to bound the memory, and the time where only one list is asked for.
     fn lists_at_once(&self) -> usize {
@@ -152,13 +145,6 @@ pub trait Device: Send {
     /// pairs, which is a constant: bits must not depend on timing.
     fn tree_crossover(&self) -> u64 {
         u64::MAX
-    }
-
-    /// Measures the phases of forces by a tree from now on, or no longer, and returns those of the
-    /// last block. They are waited for one by one, so that the whole takes longer. A device begins
-    /// to measure after its first block by a tree.
-    fn profile_trees(&mut self, _wanted: bool) -> TreeProfile {
-        TreeProfile::default()
     }
 
     /// Returns the bytes of host memory in use beyond the engine's copy of the sources.

@@ -245,20 +245,13 @@ impl<G: Gpu> TreeSums<G> {
             if skips && !are_sources {
                 self.own.finish(on, &mut self.sources.kernels, &given, store.indices)?;
             }
-            let sinks = match taken {
-                _ if are_sources => None,
-                _ if asked.are_sources.unwrap_or(false) => {
-                    let Given { memory, layout, .. } = given;
-                    Some(Located { memory, layout, indices: (store.indices, 4), count })
-                }
-                taken => {
-                    let memory = match taken {
-                        Some(sinks) => sinks.address(),
-                        None => self.send_sinks(on, bytemuck::cast_slice(block.sinks.all().numbers()))?,
-                    };
-                    let layout = layout_of_sinks(interaction);
-                    Some(Located { memory, layout, indices: (memory, layout.position_body), count })
-                }
+            let sinks = if are_sources {
+                None
+            } else if asked.are_sources == Some(true) {
+                let Given { memory, layout, .. } = given;
+                Some(Located { memory, layout, indices: (store.indices, 4), count })
+            } else {
+                Some(self.locate_sinks(on, interaction, (block, taken))?)
             };
             match method {
                 Method::Cells { order, criterion } => {
@@ -461,6 +454,22 @@ impl<G: Gpu> TreeSums<G> {
             self.built = Some(given.built()).filter(|_| !self.sources.has_negative());
         }
         Ok(())
+    }
+
+    /// Returns where the sinks of a block are, which the device has taken from the caller or gets
+    /// now.
+    fn locate_sinks(
+        &mut self,
+        on: (&G, &G::Queue),
+        interaction: &Interaction,
+        (block, taken): (&Block, Option<&G::Memory>),
+    ) -> Result<Located<Address<G>>> {
+        let memory = match taken {
+            Some(sinks) => sinks.address(),
+            None => self.send_sinks(on, bytemuck::cast_slice(block.sinks.all().numbers()))?,
+        };
+        let layout = layout_of_sinks(interaction);
+        Ok(Located { memory, layout, indices: (memory, layout.position_body), count: block.sinks.len() })
     }
 
     /// Sends numbers of sinks, and returns where they are.

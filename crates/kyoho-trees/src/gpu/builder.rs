@@ -1,21 +1,23 @@
 //! Sorted bodies, cells and moments on a device.
 
+pub(super) mod sort;
+
 use bytemuck::bytes_of;
 
 use super::clock::Clock;
 use super::constants::{
-    BOX_THREADS, BodyLayout, CELL_THREADS, CELL_TILE, CELLS_OF_BLOCK, CHILDREN, CUBE_NUMBERS, DIGIT_BITS, FOUND,
-    FOUND_CROWDED, FOUND_DEEP, FOUND_LARGE, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, GENERATIONS, INNER_THREADS,
-    KEY_THREADS, LANES, LEAF_THREADS, LINK_THREADS, MOST_BOXES, SCAN_THREADS, SORT_THREADS, SORT_TURNS,
-    defines_of_order, record, unit_of_order,
+    BodyLayout, CELL_THREADS, CELL_TILE, CELLS_OF_BLOCK, CHILDREN, CUBE_NUMBERS, DIGIT_BITS, FOUND, FOUND_CROWDED,
+    FOUND_DEEP, FOUND_LARGE, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, GENERATIONS, INNER_THREADS, KEY_THREADS,
+    LANES, LEAF_THREADS, LINK_THREADS, MOST_BOXES, SORT_THREADS, SORT_TURNS, defines_of_order, record, unit_of_order,
 };
+use super::kernels::{Expansions, Kernels, launch, launch_after_copies, scan};
 use crate::cells::Cell;
 use crate::criterion::Criterion;
 use kyoho_core::{Error, Result, TreePhase};
-use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Launch, Place};
+use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
 use kyoho_hal::grow_buffer::GrowBuffer;
 use kyoho_laws::expansion::LOWEST_ORDER;
-use kyoho_methods::gpu::code::{SOURCE_OF_EXPANSIONS, SOURCE_OF_TREES, load_unit};
+use kyoho_methods::gpu::code::{SOURCE_OF_EXPANSIONS, SOURCE_OF_TREES};
 
 /// Passes of the sort that take all bits of a word.
 const ALL_PASSES: usize = 64 / DIGIT_BITS;
@@ -27,61 +29,6 @@ const CROWDED: usize = 64;
 const CELLS: usize = 6;
 /// The most blocks of a kernel that goes through cells, whose number only the device knows.
 const CELL_BLOCKS: usize = 1 << 12;
-
-/// Names the kernels, in a structure that has each by its name.
-macro_rules! kernels {
-    ($structure:ident: $($name:ident),*) => {
-        pub(super) struct $structure<G: Gpu> {
-            $(pub(super) $name: G::Kernel,)*
-        }
-
-        impl<G: Gpu> $structure<G> {
-            fn load(gpu: &G, unit: &str, source: (&str, &[(String, i64)])) -> Result<$structure<G>> {
-                let names = [$(stringify!($name)),*];
-                let mut kernels = load_unit(gpu, (unit, unit), source, &names)?.into_iter();
-                $(let $name = kernels.next().expect("a kernel for each name");)*
-                Ok($structure { $($name),* })
-            }
-        }
-    };
-}
-
-kernels!(Kernels:
-    find_box, choose_cube, write_keys, count_digits_small, place_keys_small, count_digits_large, place_keys_large,
-    scan_rows, order_bodies, turn_masses, find_paths, join_tiles, count_cells, write_cells, link_cells,
-    link_next, find_neighbours, add_points
-);
-kernels!(ShareKernels: pack_bodies, take_share);
-kernels!(OwnKernels:
-    look_for_indices, write_index_keys, look_for_repeats, invert_order, link_indices, find_own, take_away_own,
-    choose_none, choose_sources, repeat_forces
-);
-kernels!(SinkKernels:
-    scan_rows, count_sinks, place_sinks, find_fields, find_groups, choose_groups, add_near, join_parts,
-    leave_out_far
-);
-kernels!(Expansions: sum_leaves, sum_bodies, sum_children, find_interactions, add_far, shift_locals, find_forces);
-
-impl<G: Gpu> ShareKernels<G> {
-    /// Loads the kernels for shares.
-    pub(super) fn new(gpu: &G) -> Result<ShareKernels<G>> {
-        ShareKernels::load(gpu, "tree", (SOURCE_OF_TREES, &[]))
-    }
-}
-
-impl<G: Gpu> OwnKernels<G> {
-    /// Loads the kernels for the sources that sinks leave out.
-    pub(super) fn new(gpu: &G) -> Result<OwnKernels<G>> {
-        OwnKernels::load(gpu, "tree", (SOURCE_OF_TREES, &[]))
-    }
-}
-
-impl<G: Gpu> SinkKernels<G> {
-    /// Loads the kernels of sinks, which no order of expansion changes.
-    pub(super) fn new(gpu: &G) -> Result<SinkKernels<G>> {
-        SinkKernels::load(gpu, "tree", (SOURCE_OF_TREES, &[]))
-    }
-}
 
 /// Where the bodies of a tree lie on the device.
 #[derive(Clone, Copy)]
@@ -337,116 +284,6 @@ impl<G: Gpu> Tree<G> {
         Ok(())
     }
 
-    /// Begins the search for the cube.
-    unsafe fn find_cube(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
-        let blocks = given.places.div_ceil(4 * BOX_THREADS).min(MOST_BOXES);
-        let (memory, count, number) = (Argument::Memory(given.memory), given.places as u32, blocks as i32);
-        let (layout, boxes) = (Argument::Bytes(bytes_of(&given.layout)), self.boxes.at());
-        let kernels = &mut self.kernels;
-        // SAFETY: the caller's promise.
-        unsafe {
-            let arguments = [layout, memory, boxes, Argument::Bytes(bytes_of(&count))];
-            launch_after_copies(on, &mut kernels.find_box, (blocks, BOX_THREADS), &arguments)?;
-            let softening2 = Argument::Bytes(bytes_of(&given.softening2));
-            let (places, number) = (Argument::Bytes(bytes_of(&count)), Argument::Bytes(bytes_of(&number)));
-            let arguments = [layout, memory, boxes, self.cube.at(), self.found.at(), places, number, softening2];
-            launch(on, &mut kernels.choose_cube, (1, BOX_THREADS), &arguments)
-        }
-    }
-
-    /// Begins to write a word of the keys of all places, in some order or in their own, and packs
-    /// the bodies if there is memory for that.
-    unsafe fn make_keys(
-        &mut self,
-        on: (&G, &G::Queue),
-        given: &Given<Address<G>>,
-        word: i32,
-        (keys, order): (Argument<Address<G>>, Option<Argument<Address<G>>>),
-        count: usize,
-    ) -> Result<()> {
-        let (number, is_ordered, packs) =
-            (count as u32, i32::from(order.is_some()), i32::from(given.to_pack.is_some()));
-        let arguments = [
-            Argument::Bytes(bytes_of(&given.layout)),
-            Argument::Memory(given.memory),
-            self.cube.at(),
-            keys,
-            order.unwrap_or(self.numbers[0].at()),
-            Argument::Memory(given.to_pack.unwrap_or(given.memory)),
-            Argument::Bytes(bytes_of(&number)),
-            Argument::Bytes(bytes_of(&word)),
-            Argument::Bytes(bytes_of(&is_ordered)),
-            Argument::Bytes(bytes_of(&packs)),
-        ];
-        // SAFETY: the caller's promise.
-        unsafe { launch(on, &mut self.kernels.write_keys, (count.div_ceil(KEY_THREADS), KEY_THREADS), &arguments) }
-    }
-
-    /// Begins to sort the keys, which are in `self.keys[self.sorted]`, by their highest bits.
-    unsafe fn sort_keys(&mut self, on: (&G, &G::Queue), places: usize, passes: usize, has_numbers: bool) -> Result<()> {
-        let rooms =
-            SortRooms { keys: &self.keys, numbers: &self.numbers, counts: &mut self.counts, totals: &mut self.totals };
-        let from = (self.sorted, has_numbers);
-        // SAFETY: the caller's promise.
-        self.sorted = unsafe { sort_keys(on, &mut self.kernels, rooms, (places, passes), from)? };
-        Ok(())
-    }
-
-    /// Begins to sort by the first word, of which the highest bits are compared first.
-    unsafe fn sort(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>, passes: usize) -> Result<()> {
-        (self.sorted, self.words) = (0, 1);
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.make_keys(on, given, 0, (self.keys[0].at(), None), given.places)?;
-            self.sort_keys(on, given.places, passes, false)?;
-            self.order(on, &given.packed(), 64 - DIGIT_BITS * passes)
-        }
-    }
-
-    /// Begins to sort by both words: first by the second.
-    unsafe fn sort_deep(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
-        (self.sorted, self.words) = (0, 2);
-        // The sort by the first word has packed them.
-        let given = &given.packed();
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.make_keys(on, given, 1, (self.keys[0].at(), None), given.places)?;
-            self.sort_keys(on, given.places, ALL_PASSES, false)?;
-            let order = self.numbers[self.sorted].at();
-            self.make_keys(on, given, 0, (self.keys[self.sorted].at(), Some(order)), given.places)?;
-            self.sort_keys(on, given.places, ALL_PASSES, true)?;
-            self.order(on, given, 0)?;
-            let order = self.numbers[self.sorted].at();
-            self.make_keys(on, given, 1, (self.lows.at(), Some(order)), given.bodies)
-        }
-    }
-
-    /// Begins to put the bodies in the order of their keys, which are sorted by the bits above
-    /// `shift`.
-    unsafe fn order(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>, shift: usize) -> Result<()> {
-        let (from, to) = (self.sorted, 1 - self.sorted);
-        let (number, shift) = (given.bodies as u32, shift as i32);
-        let arguments = [
-            Argument::Bytes(bytes_of(&given.layout)),
-            Argument::Memory(given.memory),
-            given.frame.map_or(self.cube.at(), Argument::Memory),
-            self.keys[from].at(),
-            self.numbers[from].at(),
-            self.keys[to].at(),
-            self.numbers[to].at(),
-            self.high.at(),
-            self.low.at(),
-            self.found.at(),
-            Argument::Bytes(bytes_of(&number)),
-            Argument::Bytes(bytes_of(&shift)),
-            Argument::Bytes(bytes_of(&given.mass_factor)),
-        ];
-        self.sorted = to;
-        let shape = (given.bodies.div_ceil(KEY_THREADS), KEY_THREADS);
-        // SAFETY: the caller's promise.
-        unsafe { launch(on, &mut self.kernels.order_bodies, shape, &arguments) }
-    }
-
     /// Begins to make the cells of ordered bodies.
     unsafe fn make_cells(&mut self, on: (&G, &G::Queue)) -> Result<()> {
         let tiles = self.bodies.div_ceil(CELL_TILE);
@@ -585,106 +422,4 @@ impl<G: Gpu> Tree<G> {
     pub fn copy_numbers(&self, on: (&G, &G::Queue)) -> Result<Vec<u32>> {
         self.copied(on, &self.numbers[self.sorted], self.bodies)
     }
-}
-
-/// Memory for a sort: keys and their numbers, between which it goes to and fro, and counts of digits.
-pub(super) struct SortRooms<'a, G: Gpu> {
-    pub(super) keys: &'a [GrowBuffer<G>; 2],
-    pub(super) numbers: &'a [GrowBuffer<G>; 2],
-    pub(super) counts: &'a mut GrowBuffer<G>,
-    pub(super) totals: &'a mut GrowBuffer<G>,
-}
-
-/// Begins to sort keys by their highest bits. They are in one of the two memories, with their numbers
-/// unless these are their places. Returns in which one they come.
-///
-/// # Safety
-/// As for [`Gpu::launch`]; there is room for so many keys and numbers.
-pub(super) unsafe fn sort_keys<G: Gpu>(
-    on: (&G, &G::Queue),
-    kernels: &mut Kernels<G>,
-    rooms: SortRooms<G>,
-    (places, passes): (usize, usize),
-    (mut sorted, mut has_numbers): (usize, bool),
-) -> Result<usize> {
-    let is_large = places >= FEW_KEYS;
-    let tiles = places.div_ceil(SORT_THREADS * SORT_TURNS[usize::from(is_large)]);
-    rooms.counts.ensure_capacity(on.0, 4 * (1 << DIGIT_BITS) * tiles)?;
-    rooms.totals.ensure_capacity(on.0, 4 << DIGIT_BITS)?;
-    let (counts, totals) = (rooms.counts.at(), rooms.totals.at());
-    let (count, place) = if is_large {
-        (&mut kernels.count_digits_large, &mut kernels.place_keys_large)
-    } else {
-        (&mut kernels.count_digits_small, &mut kernels.place_keys_small)
-    };
-    let number = places as u32;
-    for pass in ALL_PASSES - passes..ALL_PASSES {
-        let shift = (DIGIT_BITS * pass) as i32;
-        let (number, shift) = (Argument::Bytes(bytes_of(&number)), Argument::Bytes(bytes_of(&shift)));
-        let (from, to) = (sorted, 1 - sorted);
-        // SAFETY: the caller's promise.
-        unsafe {
-            launch(on, count, (tiles, SORT_THREADS), &[rooms.keys[from].at(), counts, number, shift])?;
-            scan(on, &mut kernels.scan_rows, (counts, totals), 1 << DIGIT_BITS, tiles)?;
-            let has = i32::from(has_numbers);
-            let arguments = [
-                rooms.keys[from].at(),
-                rooms.numbers[from].at(),
-                rooms.keys[to].at(),
-                rooms.numbers[to].at(),
-                counts,
-                totals,
-                number,
-                shift,
-                Argument::Bytes(bytes_of(&has)),
-            ];
-            launch(on, place, (tiles, SORT_THREADS), &arguments)?;
-        }
-        (sorted, has_numbers) = (to, true);
-    }
-    Ok(sorted)
-}
-
-/// Begins a kernel of so many blocks and threads of each, behind copies.
-///
-/// # Safety
-/// As for [`Gpu::launch`].
-pub(super) unsafe fn launch_after_copies<G: Gpu>(
-    (gpu, queue): (&G, &G::Queue),
-    kernel: &mut G::Kernel,
-    (blocks, threads): (usize, usize),
-    arguments: &[Argument<Address<G>>],
-) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe { gpu.launch(queue, Launch { kernel, blocks, threads, overlaps: false, arguments }) }
-}
-
-/// Begins a kernel behind another, which may still run when it starts.
-///
-/// # Safety
-/// As for [`Gpu::launch`].
-pub(super) unsafe fn launch<G: Gpu>(
-    (gpu, queue): (&G, &G::Queue),
-    kernel: &mut G::Kernel,
-    (blocks, threads): (usize, usize),
-    arguments: &[Argument<Address<G>>],
-) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe { gpu.launch(queue, Launch { kernel, blocks, threads, overlaps: true, arguments }) }
-}
-
-/// Begins to add up rows of counts.
-///
-/// # Safety
-/// As for [`Gpu::launch`].
-pub(super) unsafe fn scan<G: Gpu>(
-    on: (&G, &G::Queue),
-    kernel: &mut G::Kernel,
-    (counts, totals): (Argument<Address<G>>, Argument<Address<G>>),
-    rows: usize,
-    columns: usize,
-) -> Result<()> {
-    let columns = columns as i32;
-    // SAFETY: the caller's promise.
-    unsafe { launch(on, kernel, (rows, SCAN_THREADS), &[counts, totals, Argument::Bytes(bytes_of(&columns))]) }
 }

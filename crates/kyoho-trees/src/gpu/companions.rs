@@ -15,9 +15,10 @@ use std::time::Instant;
 use bytemuck::bytes_of;
 
 use super::block::sum_by_cells;
-use super::builder::{Built, Given, ShareKernels, Tree, launch_after_copies};
+use super::builder::{Built, Given, Tree};
 use super::constants::{BodyLayout, KEY_THREADS, PACKED_BYTES};
 use super::forces::{Asked, Forces, ForcesOn, Share};
+use super::kernels::{ShareKernels, launch_after_copies};
 use super::shares::{Shares, Times};
 use kyoho_core::{Error, Result};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Gpu};

@@ -5,7 +5,7 @@
 //! cells are those of [`super::cells`]. `forces`, `neighbours` and `stackless` walk through them;
 //! `method` is what a device calls, and `block` what it does for a block, alone or with `companions`,
 //! of which each sums one of `shares`; `own` finds the sources that sinks leave out, and sinks among
-//! them; `clock` measures phases.
+//! them; `clock` measures phases, and `kernels` has the kernels by name.
 
 pub mod block;
 pub mod builder;
@@ -15,6 +15,7 @@ pub mod constants;
 #[cfg(test)]
 mod expansions;
 pub mod forces;
+mod kernels;
 pub mod method;
 pub mod neighbours;
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use bytemuck::{bytes_of, cast_slice};
 
-use super::builder::{Given, Tree, launch_after_copies};
+use super::builder::{Given, Tree};
 use super::constants::{BodyLayout, NEIGHBOUR_THREADS};
+use super::kernels::launch_after_copies;
 use crate::neighbours::WHAT;
 use kyoho_core::{FoundNeighbours, Result, memory};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Place};

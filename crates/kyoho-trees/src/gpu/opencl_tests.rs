@@ -282,6 +282,53 @@ fn close_pairs_have_the_accuracy_that_is_asked_for() {
     }
 }
 
+/// Lists for which there is no room and memory that is refused are errors, and the next call has
+/// forces again.
+fn expect_refusals(gpu: &OpenCl, sums: &mut Sums, given: (&[[f64; 3]], &[f64]), asked: &Asked) {
+    let expected = sums.of(given, None, asked).unwrap();
+    sums.forces = Forces::new(gpu).unwrap();
+    sums.forces.most_words = 1000;
+    let refused = sums.of(given, None, asked).unwrap_err().to_string();
+    assert!(refused.contains("words of a tree's lists") && refused.contains("allowed: 0 to 1000"), "{refused}");
+    sums.forces.most_words = MOST_WORDS;
+    assert!(sums.of(given, None, asked).unwrap() == expected);
+
+    sums.forces = Forces::new(gpu).unwrap();
+    hooks::fail(0..0);
+    sums.of(given, None, asked).unwrap();
+    let calls = hooks::calls();
+    let memory = (0..calls.len()).filter(|place| calls[*place] == "clCreateBuffer");
+    let mut refusals = 0;
+    for place in memory {
+        sums.forces = Forces::new(gpu).unwrap();
+        hooks::fail(place..place + 1);
+        refusals += usize::from(sums.of(given, None, asked).is_err());
+        hooks::fail(0..0);
+        assert!(sums.of(given, None, asked).unwrap() == expected, "call {place} was refused");
+    }
+    assert!(refusals > 10, "{refusals}");
+}
+
+/// Compares the forces of few bodies, of bodies in the same place, and of bodies without mass.
+fn compare_special_bodies(sums: &mut Sums, asked: &Asked) {
+    for (name, bodies) in [
+        ("one body", vec![[1.0, 2.0, 3.0]]),
+        ("coincident bodies", vec![[1.0; 3]; 100]),
+        ("two heaps", (0..200).map(|k| [f64::from(k % 2); 3]).collect()),
+        ("a line", (0..300).map(|k| [f64::from(k), 0.0, 0.0]).collect()),
+    ] {
+        for mass in [1.0, 0.0] {
+            let masses = vec![mass; bodies.len()];
+            let found = sums.of((&bodies, &masses), None, asked).unwrap();
+            let expected = direct(&bodies, &masses, &bodies, 1e-2, true);
+            for (found, expected) in found.iter().zip(&expected) {
+                let off = (0..4).map(|k| (found[k] - expected[k]).abs()).fold(0.0, f64::max);
+                assert!(off <= 1e-3 * expected[0].abs() + 1e-5, "{name}: {found:?}, expected {expected:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn forces_are_those_of_direct_sums() {
     let Some(context) = hooks::hooked_context() else { return };
@@ -321,30 +368,7 @@ fn forces_are_those_of_direct_sums() {
         assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == found, "other bits in a second call");
     }
 
-    // Lists for which there is no room are an error, and the next call has forces again.
-    let expected = sums.of((&bodies, &masses), None, &asked).unwrap();
-    sums.forces = Forces::new(&gpu).unwrap();
-    sums.forces.most_words = 1000;
-    let refused = sums.of((&bodies, &masses), None, &asked).unwrap_err().to_string();
-    assert!(refused.contains("words of a tree's lists") && refused.contains("allowed: 0 to 1000"), "{refused}");
-    sums.forces.most_words = MOST_WORDS;
-    assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == expected);
-
-    // So is memory that is refused.
-    sums.forces = Forces::new(&gpu).unwrap();
-    hooks::fail(0..0);
-    sums.of((&bodies, &masses), None, &asked).unwrap();
-    let calls = hooks::calls();
-    let memory = (0..calls.len()).filter(|place| calls[*place] == "clCreateBuffer");
-    let mut refusals = 0;
-    for place in memory {
-        sums.forces = Forces::new(&gpu).unwrap();
-        hooks::fail(place..place + 1);
-        refusals += usize::from(sums.of((&bodies, &masses), None, &asked).is_err());
-        hooks::fail(0..0);
-        assert!(sums.of((&bodies, &masses), None, &asked).unwrap() == expected, "call {place} was refused");
-    }
-    assert!(refusals > 10, "{refusals}");
+    expect_refusals(&gpu, &mut sums, (&bodies, &masses), &asked);
 
     // Bodies that coincide exert no force on one another, also where each of a leaf is a sink alone.
     // Three at each place do not fit into tiles without a rest.
@@ -372,23 +396,7 @@ fn forces_are_those_of_direct_sums() {
     let [median, rare] = errors(&found, &direct(&bodies, &signed, &bodies, 1e-2, true));
     assert!(median < 2e-4 && rare < 5e-2, "{median:e} {rare:e}");
 
-    // Few bodies, bodies in the same place, and bodies without mass.
-    for (name, bodies) in [
-        ("one body", vec![[1.0, 2.0, 3.0]]),
-        ("coincident bodies", vec![[1.0; 3]; 100]),
-        ("two heaps", (0..200).map(|k| [f64::from(k % 2); 3]).collect()),
-        ("a line", (0..300).map(|k| [f64::from(k), 0.0, 0.0]).collect()),
-    ] {
-        for mass in [1.0, 0.0] {
-            let masses = vec![mass; bodies.len()];
-            let found = sums.of((&bodies, &masses), None, &asked).unwrap();
-            let expected = direct(&bodies, &masses, &bodies, 1e-2, true);
-            for (found, expected) in found.iter().zip(&expected) {
-                let off = (0..4).map(|k| (found[k] - expected[k]).abs()).fold(0.0, f64::max);
-                assert!(off <= 1e-3 * expected[0].abs() + 1e-5, "{name}: {found:?}, expected {expected:?}");
-            }
-        }
-    }
+    compare_special_bodies(&mut sums, &asked);
 }
 
 #[test]

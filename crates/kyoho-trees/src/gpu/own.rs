@@ -5,8 +5,10 @@
 
 use bytemuck::bytes_of;
 
-use super::builder::{Given, Kernels, OwnKernels, SortRooms, Tree, launch, launch_after_copies, sort_keys};
+use super::builder::sort::{SortRooms, sort_keys};
+use super::builder::{Given, Tree};
 use super::constants::{BodyLayout, KEY_THREADS, OWN_ITSELF, OWN_LISTED, OWN_NONE, OWN_REPEATED};
+use super::kernels::{Kernels, OwnKernels, launch, launch_after_copies};
 use kyoho_core::{Error, Result};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
 use kyoho_hal::grow_buffer::GrowBuffer;

@@ -2,9 +2,10 @@
 
 use bytemuck::bytes_of;
 
-use super::builder::{Tree, launch_after_copies};
+use super::builder::Tree;
 use super::clock::Clock;
 use super::constants::{BodyLayout, NEIGHBOUR_THREADS};
+use super::kernels::launch_after_copies;
 use kyoho_core::{Result, TreePhase};
 use kyoho_hal::gpu::{Address, Argument, Gpu};
 use kyoho_hal::grow_buffer::GrowBuffer;
