@@ -211,7 +211,8 @@ impl System {
     /// Waits for the forces and lets the device write them to arrays there. Returns false if the host
     /// has them, or a sum is not finite; the block is still to be waited for then.
     pub(super) fn leave_forces(&mut self, forces: &DeviceForces) -> Result<bool> {
-        if self.devices.on_host() || !arrays_of(&mut self.devices)?.write_forces(forces)? {
+        let are_there = !self.devices.on_host() && self.devices.first_sums_all(self.block.count());
+        if !are_there || !arrays_of(&mut self.devices)?.write_forces(forces)? {
             return Ok(false);
         }
         self.devices.end_block_of_first()?;

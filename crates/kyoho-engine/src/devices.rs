@@ -417,6 +417,11 @@ impl Devices {
         self.all.first_mut()?.block_steps()
     }
 
+    /// Whether the first device sums the forces on this many sinks, all of the block, alone.
+    pub fn first_sums_all(&self, sinks: usize) -> bool {
+        self.progress.assignments.first().is_some_and(|first| first.sinks == (0..sinks) && first.sets == 1)
+    }
+
     /// Ends a block of which the first device has written the forces itself. Others may have its
     /// records, and are waited for.
     pub fn end_block_of_first(&mut self) -> Result<()> {

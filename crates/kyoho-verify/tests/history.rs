@@ -817,10 +817,27 @@ fn written_twice() -> Vec<Call> {
     vec![Call::Change(Change::OnDevice { count: 3, seed: 0 }), of(0, vec![write(0), write(1)]), of(3, Vec::new())]
 }
 
+/// Forces in arrays on the first of several devices, of which others have summed some: of groups, and
+/// of sinks that are too few for the tree. What the seeds leave is 1 after division by 2 and by 3.
+fn left_on_the_first() -> Vec<Call> {
+    let of = |begun| Call::Forces { begun, changes: Vec::new(), end: End::Wait };
+    let groups = |sizes| of(Begun::Groups { form: Form::Own, sizes, skip_own_index: true, seed: 7 });
+    vec![
+        Call::Move(3),
+        Call::Tree(Some(1e-3)),
+        Call::Change(Change::Some { first: 0, step: 1, count: 600, together: true, seed: 5 }),
+        groups(vec![(3, 98)]),
+        groups(vec![(3, 98), (5, 60), (0, 9), (4, 20)]),
+        of(Begun::Block { nj: 600, skip_own_index: true, ni: 40, seed: 7 }),
+    ]
+}
+
 /// Returns the target of the least arithmetic on a backend.
 fn of_single_order_2(backend: Backend) -> Target {
     let wanted = Selection { backend: Some(backend), order: Some(Order::Second), ..Selection::default() };
-    targets(&Selection { precision: Some(Precision::Single), ..wanted }).remove(0)
+    let target = targets(&Selection { precision: Some(Precision::Single), ..wanted }).remove(0);
+    // No block is the CPU's.
+    Target { setup: Setup { crossover: Some(0), ..target.setup } }
 }
 
 /// The same by OpenCL, in a process that sees PoCL, whose device is named several times.
@@ -856,9 +873,13 @@ fn on_devices_whose_work_is_late() {
     }
     let late = LateMachine::new(DEVICES).expect("PoCL has a device");
     let single = of_single_order_2(Backend::OpenCl);
-    let single = Target { setup: Setup { backend: Backend::Cuda, ..single.setup } };
-    let found = play_on(&|| Box::new(late.clone()), Some(&late), &single, &written_twice());
-    assert!(found.is_empty(), "{found:#?}");
+    // With a partition blocks and lists are divided among devices however few they are.
+    let partition = Some(Partition { ranges: 3, sets: 1 });
+    let single = Target { setup: Setup { backend: Backend::Cuda, partition, ..single.setup } };
+    for calls in [written_twice(), left_on_the_first()] {
+        let found = play_on(&|| Box::new(late.clone()), Some(&late), &single, &calls);
+        assert!(found.is_empty(), "{found:#?}");
+    }
     let calls = prop::collection::vec(call(), 1..20);
     let mut runner = proptest::test_runner::TestRunner::new(sequences(12));
     let outcome = runner.run(&(target(Backend::OpenCl, false), calls), |(target, calls)| {
