@@ -1,7 +1,7 @@
 //! The structures, arrays and choices of the interface; the types carry their C names.
 //!
-//! [`integrators`] has those of integrators. [`versions`] reads and writes structures of programs
-//! that know other fields, and [`checks`] has what is the same for the fields of many.
+//! `integrators` has those of integrators. `versions` reads and writes structures of programs
+//! that know other fields, and `checks` has what is the same for the fields of many.
 
 #![allow(non_camel_case_types)]
 

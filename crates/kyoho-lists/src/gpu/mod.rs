@@ -1,6 +1,6 @@
 //! Interaction lists on GPUs.
 //!
-//! [`method`] is what a device calls. [`plan`] divides groups among thread blocks; [`copies`]
+//! [`method`] is what a device calls. [`plan`] divides groups among thread blocks; `copies`
 //! brings sinks and sources to the device. [`sums`] launches the [`kernels`], in pieces, and brings
 //! results back. A device may have made the [`groups`] itself.
 
