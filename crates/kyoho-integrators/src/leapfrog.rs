@@ -9,6 +9,7 @@ use kyoho_methods::device_arrays::Motion;
 use super::body::{Body, Vector, add, vector};
 use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
+use super::numbering::Numbering;
 use super::plan::{Plan, whole};
 use super::{Approach, Counts, GoOn, Integrator};
 
@@ -17,8 +18,8 @@ pub struct Leapfrog {
     system: System,
     plan: Plan,
     bodies: Vec<Body>,
-    /// The places of the bodies that are sources, where most have no mass; empty where all are.
-    sources: Vec<usize>,
+    /// The bodies that are sources, by the numbers that are their addresses.
+    numbering: Numbering,
     fields: Fields,
     /// What rounding took off each position and velocity since the interval began.
     lost: Vec<[Vector; 2]>,
@@ -42,12 +43,12 @@ impl Leapfrog {
         let threads = Threads::new(system.setup().threads);
         let (counts, encounters) = (Counts::default(), None);
         let (reached, left_out, is_kept) = (0.0, 0, false);
-        let (sources, lost) = (Vec::new(), Vec::new());
+        let (numbering, lost) = (Numbering::default(), Vec::new());
         let mut leapfrog = Leapfrog {
             system,
             plan,
             bodies,
-            sources,
+            numbering,
             fields,
             lost,
             threads,
@@ -57,7 +58,7 @@ impl Leapfrog {
             left_out,
             is_kept,
         };
-        leapfrog.accelerate(0.0, 0.0)?;
+        leapfrog.start()?;
         leapfrog.bodies.iter_mut().zip(before).for_each(|(body, before)| *body = before);
         Ok(leapfrog)
     }
@@ -65,20 +66,10 @@ impl Leapfrog {
     /// Chooses the sources: bodies with mass alone where these are at most half of all. A tree hardly
     /// gains by that, and who looks for encounters finds bodies without mass too.
     fn choose_sources(&mut self) -> Result<()> {
-        let with_mass = |place: &usize| self.bodies[*place].mass != 0.0;
-        let count = (0..self.bodies.len()).filter(with_mass).count();
-        let all = self.plan.tree.is_some() || self.encounters.is_some() || 2 * count > self.bodies.len();
-        let mut sources = memory::room(if all { 0 } else { count }, "the bodies with mass")?;
-        if !all {
-            sources.extend((0..self.bodies.len()).filter(with_mass));
-        }
-        self.sources = sources;
+        let numbering = Numbering::of(&self.bodies, self.plan.tree.is_some() || self.encounters.is_some())?;
+        let is_worth_it = (1..=self.bodies.len() / 2).contains(&numbering.sources());
+        self.numbering = if is_worth_it { numbering } else { Numbering::of(&self.bodies, true)? };
         Ok(())
-    }
-
-    /// Whether some bodies are no sources.
-    fn leaves_out(&self) -> bool {
-        !self.sources.is_empty()
     }
 
     /// Computes the accelerations at the bodies' present places, at a time since the interval began.
@@ -90,17 +81,15 @@ impl Leapfrog {
         if self.bodies.is_empty() {
             return Ok(());
         }
-        self.choose_sources()?;
         let (bodies, gravity) = (&self.bodies, self.plan.gravity);
         let body = |number: usize| {
             let Body { position, velocity, derivatives: [acceleration, ..], .. } = bodies[number];
             (number, [position, vector(|k| velocity[k] + kick * acceleration[k])])
         };
         let of_fields = self.fields.derivatives(time, (bodies.len(), 1), body, |_| Default::default())?;
-        let chosen = &self.sources;
-        let sources = if chosen.is_empty() { bodies.len() } else { chosen.len() };
+        let (numbering, sources) = (&self.numbering, self.numbering.sources());
         let source = |address: usize| {
-            let number = if chosen.is_empty() { address } else { chosen[address] };
+            let number = numbering.place(address);
             bodies[number].source(Order::Second, number, gravity, 0.0)
         };
         self.system.set_sources(sources, source)?;
@@ -117,7 +106,8 @@ impl Leapfrog {
         Ok(())
     }
 
-    /// Kicks, drifts and kicks, up to a time since the interval began. After an error the bodies are where they were, up to rounding.
+    /// Kicks, drifts and kicks, up to a time since the interval began. After an error the bodies are
+    /// where they were, up to rounding.
     fn step(&mut self, step: f64, end: f64) -> Result<()> {
         self.kick(0.5 * step);
         self.drift(step);
@@ -257,7 +247,7 @@ impl Integrator for Leapfrog {
         let step = interval / steps as f64;
         self.choose_sources()?;
         // Encounters are looked for by the host, which knows fields too.
-        let is_of_host = self.encounters.is_some() || self.leaves_out() || !self.fields.is_empty();
+        let is_of_host = self.encounters.is_some() || self.numbering.leaves_out() || !self.fields.is_empty();
         if !is_of_host && self.advance_on_device(steps, step, go_on)? {
             return Ok(None);
         }
@@ -286,6 +276,7 @@ impl Integrator for Leapfrog {
     }
 
     fn start(&mut self) -> Result<()> {
+        self.choose_sources()?;
         self.accelerate(0.0, 0.0)
     }
 

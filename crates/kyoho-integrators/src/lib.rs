@@ -11,6 +11,7 @@ pub mod energy;
 pub mod fields;
 mod hermite;
 mod leapfrog;
+mod numbering;
 pub mod plan;
 
 use std::fmt::Display;

@@ -7,7 +7,6 @@
 
 mod block;
 mod criterion;
-mod numbering;
 mod on_device;
 mod passages;
 mod schedule;
@@ -21,12 +20,12 @@ use kyoho_methods::block_steps::WATCHED;
 use super::body::Body;
 use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
+use super::numbering::Numbering;
 use super::plan::Plan;
 use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 
 use block::{Block, FAR, Moving};
 use criterion::Criterion;
-use numbering::Numbering;
 use passages::Passages;
 use schedule::Schedule;
 use scheme::given;

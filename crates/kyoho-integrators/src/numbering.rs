@@ -1,10 +1,10 @@
-//! The numbers of bodies between meetings: those that act on others come first, so that bodies
-//! without mass are no sources, and forces cost nothing for them.
+//! The numbers of bodies: those that act on others come first, so that bodies without mass are no
+//! sources, and forces cost nothing for them.
 
 use crate::body::Body;
 use kyoho_core::{Result, memory};
 
-/// The order of bodies between meetings.
+/// The order of bodies.
 #[derive(Debug, Default, PartialEq)]
 pub struct Numbering {
     /// The place of the body of each number; empty where these are the same.
@@ -17,14 +17,19 @@ impl Numbering {
     /// Numbers bodies. Where `all` are sources, or have a mass, their places are their numbers.
     pub fn of(bodies: &[Body], all: bool) -> Result<Numbering> {
         let acts = |place: &usize| bodies[*place].mass != 0.0;
-        let sources = (0..bodies.len()).filter(acts).count();
-        if all || sources == bodies.len() {
+        let sources = if all { bodies.len() } else { (0..bodies.len()).filter(acts).count() };
+        if sources == bodies.len() {
             return Ok(Numbering { places: Vec::new(), sources: bodies.len() });
         }
         let without = (0..bodies.len()).filter(|place| !acts(place));
         let mut places = memory::room(bodies.len(), "the order of bodies")?;
         places.extend((0..bodies.len()).filter(acts).chain(without));
         Ok(Numbering { places, sources })
+    }
+
+    /// Whether some bodies are no sources.
+    pub fn leaves_out(&self) -> bool {
+        !self.places.is_empty()
     }
 
     /// Returns how many bodies are sources.
@@ -34,7 +39,7 @@ impl Numbering {
 
     /// Returns the place of a body.
     pub fn place(&self, number: usize) -> usize {
-        if self.places.is_empty() { number } else { self.places[number] }
+        if self.leaves_out() { self.places[number] } else { number }
     }
 
     /// Returns the places of two bodies, the lower one first.
