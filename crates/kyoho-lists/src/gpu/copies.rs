@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kyoho_core::{Bodies, Error, InteractionLists, ListedSources, Result};
 use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, Place};
-use kyoho_methods::gpu::columns::columns as columns_on_device;
+use kyoho_methods::gpu::columns::{columns as columns_on_device, columns_of};
 use kyoho_methods::gpu::step::{Column, Columns};
 
 /// Memory of the device for sinks, addresses and sources that came with a call.
@@ -144,19 +144,6 @@ pub fn columns(bodies: &Bodies) -> Columns {
         Some(place) => Column { offset: place as i64, stride },
         None => Column::default(),
     };
-    let vector = |k: usize| column(given.derivatives[k], 24);
-    Columns {
-        masses: column(given.masses, 8),
-        times: column(given.times, 8),
-        indices: column(given.indices, 4),
-        softening2: column(given.softening2, 8),
-        positions: vector(0),
-        velocities: vector(1),
-        accelerations: vector(2),
-        jerks: vector(3),
-        snaps: vector(4),
-        crackles: vector(5),
-        sixth_derivatives: vector(6),
-        seventh_derivatives: vector(7),
-    }
+    let numbers = [(given.masses, 8), (given.times, 8), (given.indices, 4), (given.softening2, 8)];
+    columns_of(numbers.map(|(place, stride)| column(place, stride)), |k| column(given.derivatives[k], 24))
 }
