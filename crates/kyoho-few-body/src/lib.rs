@@ -6,11 +6,12 @@
 //! advances in a time of its own; leapfrogs with more and more steps are extrapolated to steps of no
 //! length. A [`Perturbation`] is all that a system knows of what lies outside it.
 
+pub mod averaged;
 mod ensemble;
 mod evolve;
 mod extrapolation;
 mod hierarchy;
-mod kepler;
+pub mod kepler;
 mod links;
 mod motion;
 mod options;

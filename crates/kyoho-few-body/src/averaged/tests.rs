@@ -1,0 +1,88 @@
+use super::*;
+use crate::{Options, Perturbation, System, evolve};
+
+/// A tide that does not change: T x for each body.
+struct Tide(Tensor);
+
+impl Perturbation for Tide {
+    fn add(&self, _: f64, positions: &[Vector], _: &[Vector], accelerations: &mut [Vector]) {
+        for (position, acceleration) in positions.iter().zip(accelerations) {
+            add_scaled(acceleration, 1.0, applied(&self.0, *position));
+        }
+    }
+}
+
+/// The tide of a body of this mass at a place.
+fn tide_of(mass: f64, [x, y, z]: Vector) -> Tensor {
+    let square = x * x + y * y + z * z;
+    let factor = mass / (square * square.sqrt());
+    let of = |one: f64, other: f64, diagonal: f64| factor * (3.0 * one * other / square - diagonal);
+    [of(x, x, 1.0), of(y, y, 1.0), of(z, z, 1.0), of(x, y, 0.0), of(x, z, 0.0), of(y, z, 0.0)]
+}
+
+/// A binary of mass 1 and semi-major axis 1 at some phase, as separation and velocity.
+fn orbit(e: f64, anomaly: f64) -> (Vector, Vector) {
+    let j = (1.0 - e * e).sqrt();
+    let eccentricity = [0.6 * e, 0.0, 0.8 * e];
+    let momentum = [-0.8 * 0.6 * j, 0.8 * j, 0.6 * 0.6 * j];
+    Ellipse { eccentricity, momentum, semi_major_axis: 1.0, anomaly }.state(1.0)
+}
+
+fn energy_in((separation, velocity): (Vector, Vector), tide: &Tensor) -> f64 {
+    crate::kepler::energy(1.0, separation, velocity) - 0.5 * dot(separation, applied(tide, separation))
+}
+
+#[test]
+fn without_a_tide_the_orbit_is_keplers() {
+    for e in [1e-13, 1e-9, 0.3, 0.99] {
+        let start = orbit(e, 0.7);
+        let (place, speed) = advance(1.0, start, 123.4, |_| [0.0; 6]);
+        let (expected, expected_speed) = crate::kepler::advance(1.0, start.0, start.1, 123.4).unwrap();
+        let error = norm(difference(place, expected)) + norm(difference(speed, expected_speed));
+        assert!(error < 1e-10 / (1.0 - e), "e = {e}: {error:e}");
+    }
+}
+
+#[test]
+fn the_averaged_orbit_turns_as_the_integrated_one() {
+    let tide = tide_of(1e-6, [0.6, -0.3, 0.5]);
+    let strength = strength(1.0, orbit(0.7, 0.0).0, orbit(0.7, 0.0).1, &tide);
+    for e in [0.1, 0.7, 0.95] {
+        let (separation, velocity) = orbit(e, 1.9);
+        let mut system = System {
+            masses: vec![0.25, 0.75],
+            positions: vec![scaled(-0.75, separation), scaled(0.25, separation)],
+            velocities: vec![scaled(-0.75, velocity), scaled(0.25, velocity)],
+            radii: Vec::new(),
+        };
+        let time = 1000.25 * std::f64::consts::TAU;
+        evolve(&mut system, &Options { time, ..Options::default() }, Some(&Tide(tide))).unwrap();
+        let place = difference(system.positions[1], system.positions[0]);
+        let speed = difference(system.velocities[1], system.velocities[0]);
+        let (expected, found) = (Ellipse::of(1.0, place, speed), advance(1.0, (separation, velocity), time, |_| tide));
+        let found = Ellipse::of(1.0, found.0, found.1);
+        let before = Ellipse::of(1.0, separation, velocity);
+        for (name, of) in [("e", 0), ("j", 1)] {
+            let vector = |ellipse: &Ellipse| [ellipse.eccentricity, ellipse.momentum][of];
+            let turned = norm(difference(vector(&expected), vector(&before)));
+            let error = norm(difference(vector(&found), vector(&expected)));
+            assert!(turned > 100.0 * strength, "{name}: {turned:e}");
+            assert!(error < 20.0 * strength, "e = {e}, {name}: {error:e} of {turned:e}");
+        }
+    }
+}
+
+#[test]
+fn the_energy_of_the_orbit_and_in_the_tide_is_constant() {
+    let tide = tide_of(1e-6, [0.6, -0.3, 0.5]);
+    let mut state = orbit(0.7, 1.9);
+    let start = energy_in(state, &tide);
+    let of_orbit = crate::kepler::energy(1.0, state.0, state.1);
+    let (mut largest, mut of_orbits) = (0.0f64, 0.0f64);
+    for _ in 0..200 {
+        state = advance(1.0, state, 1234.5, |_| tide);
+        largest = largest.max((energy_in(state, &tide) - start).abs());
+        of_orbits = of_orbits.max((crate::kepler::energy(1.0, state.0, state.1) - of_orbit).abs());
+    }
+    assert!(of_orbits > 1e-6 && largest < 3e-11, "{of_orbits:e} {largest:e}");
+}
