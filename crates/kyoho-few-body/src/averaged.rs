@@ -147,9 +147,8 @@ impl Ellipse {
         for step in 0..steps as usize {
             let at = |part: f64| (step as f64 + part) / steps;
             let start = [self.eccentricity, self.momentum];
-            let moved = |rate: [Vector; 2], part: f64| {
-                [0, 1].map(|which| sum(start[which], scaled(part / steps, rate[which])))
-            };
+            let moved =
+                |rate: [Vector; 2], part: f64| [0, 1].map(|which| sum(start[which], scaled(part / steps, rate[which])));
             let first = rates(start, at(0.0));
             let second = rates(moved(first, 0.5), at(0.5));
             let third = rates(moved(second, 0.5), at(0.5));
@@ -196,7 +195,11 @@ fn kepler_equation(e: f64, anomaly: f64) -> f64 {
     let mut eccentric = mean + 0.85 * e * mean.signum();
     for _ in 0..TURNS {
         let excess = eccentric - e * eccentric.sin() - mean;
-        if excess > 0.0 { high = eccentric } else { low = eccentric }
+        if excess > 0.0 {
+            high = eccentric
+        } else {
+            low = eccentric
+        }
         let newton = eccentric - excess / (1.0 - e * eccentric.cos());
         let next = if newton >= low && newton <= high { newton } else { 0.5 * (low + high) };
         if excess == 0.0 || next == eccentric {

@@ -1,8 +1,9 @@
 //! The bodies of one system, and the checks of their numbers.
 
 use kyoho_core::error::shown;
-use kyoho_core::{Error, Result};
+use kyoho_core::{Error, Result, memory};
 
+use crate::hierarchy::{Binary, Hierarchy};
 use crate::options::{LARGEST, LEAST, MOST_BODIES, Options};
 use crate::vector::{Vector, difference, dot, norm};
 
@@ -65,6 +66,12 @@ impl System {
             return wrong("the number of radii", radii.len(), format!("0 or {count}, the number of masses"));
         }
         Ok(())
+    }
+
+    /// Returns the bound pairs, and pairs of pairs, innermost first, with this gravitational constant.
+    pub fn binaries(&self, gravity: f64) -> Result<Vec<Binary>> {
+        let masses = memory::collected(self.masses.iter().map(|mass| gravity * mass), "masses")?;
+        Ok(Hierarchy::of(&masses, &self.positions, &self.velocities)?.binaries)
     }
 
     /// Returns the energy in the frame of the centre of mass, with this gravitational constant.

@@ -4,6 +4,7 @@ use kyoho_core::{Order, Precision, Result, TreeAccuracy, memory};
 use kyoho_engine::{Setup, System};
 
 use super::body::{Body, length, sum};
+use super::subsystems::Subsystem;
 
 /// The energies of all bodies at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +43,30 @@ impl Energies {
     pub fn by_tree(mut self, tree: Option<TreeAccuracy>) -> Result<Energies> {
         self.system.set_tree(tree)?;
         Ok(self)
+    }
+
+    /// Returns the energies of bodies some of which move in subsystems. The motion in these, and distances
+    /// in them, have more digits than the places of bodies.
+    pub fn with_subsystems(&mut self, bodies: &[Body], subsystems: &[Subsystem]) -> Result<Energy> {
+        if subsystems.is_empty() {
+            return self.of(bodies);
+        }
+        let gravity = self.gravity;
+        let mut centres = memory::collected(bodies.iter().copied(), "the bodies with mass")?;
+        for subsystem in subsystems {
+            subsystem.members.iter().for_each(|&member| centres[member].mass = 0.0);
+            centres[subsystem.members[0]] = subsystem.centre;
+        }
+        let mut energy = self.of(&centres)?;
+        for subsystem in subsystems {
+            let [kinetic, potential] = subsystem.inner_energy(gravity);
+            let others =
+                centres.iter().enumerate().filter(|(place, body)| *place != subsystem.members[0] && body.mass != 0.0);
+            let beyond = sum(others.map(|(_, body)| subsystem.beyond_centre(gravity, body)));
+            energy.kinetic += kinetic;
+            energy.potential += potential + beyond;
+        }
+        Ok(energy)
     }
 
     /// Returns the energies of these bodies, which must belong to one time; they have none in fields.

@@ -1,6 +1,6 @@
 //! The leapfrog with a shared step: kick, drift, kick.
 
-use kyoho_core::{Order, Result, Sink, memory};
+use kyoho_core::{Error, Order, Result, Sink, memory};
 use kyoho_engine::moving::MovingBody;
 use kyoho_engine::{System, TreeErrors};
 use kyoho_hal::threads::Threads;
@@ -237,6 +237,17 @@ fn sinks(bodies: &[Body], softening: f64) -> impl ExactSizeIterator<Item = Sink>
 }
 
 impl Integrator for Leapfrog {
+    fn set_subsystems(&mut self, radius: Option<f64>) -> Result<()> {
+        match radius {
+            None => Ok(()),
+            Some(_) => Err(Error::BadOption {
+                name: "subsystems".into(),
+                value: "in order 2".into(),
+                allowed: "in orders 4, 6 and 8".into(),
+            }),
+        }
+    }
+
     fn advance(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
         self.reached = 0.0;
         self.encounters.iter_mut().for_each(Encounters::clear);

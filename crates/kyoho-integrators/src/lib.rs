@@ -13,6 +13,7 @@ mod hermite;
 mod leapfrog;
 mod numbering;
 pub mod plan;
+pub mod subsystems;
 
 use std::fmt::Display;
 
@@ -25,6 +26,7 @@ use fields::Fields;
 use hermite::{Hermite, Scheme};
 use leapfrog::Leapfrog;
 use plan::Plan;
+use subsystems::Subsystem;
 
 /// The closest approach of two bodies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -130,6 +132,18 @@ pub trait Integrator {
 
     /// Returns the encounters that ended the last interval.
     fn encounters(&self) -> &[Encounter];
+
+    /// Lets close bodies move together as subsystems, that form within a radius, or within one that is
+    /// chosen at each start if it is 0; then [`Integrator::start`] has to follow. `None` ends that.
+    ///
+    /// # Errors
+    /// With softening, and in order 2.
+    fn set_subsystems(&mut self, radius: Option<f64>) -> Result<()>;
+
+    /// Returns the subsystems, of bodies by their places, and the distance at which they form.
+    fn subsystems(&self) -> (&[Subsystem], f64) {
+        (&[], 0.0)
+    }
 
     /// Returns the last of the close passages of the last interval that changed an energy. The
     /// leapfrog, whose step is the caller's, looks for none.

@@ -42,6 +42,18 @@ impl Numbering {
         if self.leaves_out() { self.places[number] } else { number }
     }
 
+    /// Returns the number of the body at a place.
+    pub fn number(&self, place: usize) -> usize {
+        if !self.leaves_out() {
+            return place;
+        }
+        let (acting, without) = self.places.split_at(self.sources);
+        acting
+            .binary_search(&place)
+            .or_else(|_| without.binary_search(&place).map(|number| self.sources + number))
+            .unwrap_or(place)
+    }
+
     /// Returns the places of two bodies, the lower one first.
     pub fn pair(&self, numbers: [usize; 2]) -> [usize; 2] {
         let mut places = numbers.map(|number| self.place(number));
@@ -61,6 +73,7 @@ mod tests {
         let numbering = Numbering::of(&bodies, false).unwrap();
         assert_eq!(numbering.sources(), 3);
         assert_eq!([0, 1, 2, 3, 4].map(|number| numbering.place(number)), [1, 3, 4, 0, 2]);
+        assert_eq!([0, 1, 2, 3, 4].map(|place| numbering.number(place)), [3, 0, 4, 1, 2]);
         assert_eq!(numbering.pair([1, 3]), [0, 3]);
         for (bodies, all) in [(&bodies[..], true), (&bodies[1..2], false), (&[], false)] {
             let numbering = Numbering::of(bodies, all).unwrap();

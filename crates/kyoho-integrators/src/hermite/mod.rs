@@ -11,7 +11,9 @@ mod on_device;
 mod passages;
 mod schedule;
 mod scheme;
+mod subsystems;
 
+use kyoho_core::error::shown;
 use kyoho_core::{Error, Nearest, Result, memory};
 use kyoho_engine::System;
 use kyoho_hal::threads::Threads;
@@ -22,13 +24,15 @@ use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
 use super::numbering::Numbering;
 use super::plan::Plan;
+use super::subsystems::Subsystem;
 use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 
 use block::{Block, FAR, Moving};
 use criterion::Criterion;
 use passages::Passages;
-use schedule::Schedule;
+use schedule::{Schedule, longest_before};
 use scheme::given;
+use subsystems::{Changes, Subsystems};
 
 pub use scheme::Scheme;
 
@@ -55,6 +59,8 @@ pub struct Hermite {
     energy_jump: Option<EnergyJump>,
     encounters: Option<Encounters>,
     fields: Fields,
+    /// Close bodies that move together, if they do.
+    subsystems: Option<Subsystems>,
     reached: f64,
     counts: Counts,
     /// The block steps that a device made.
@@ -86,6 +92,7 @@ impl Hermite {
             energy_jump: None,
             encounters: None,
             fields,
+            subsystems: None,
             reached: 0.0,
             counts: Counts::default(),
             of_device: 0,
@@ -119,40 +126,117 @@ impl Hermite {
         Ok(())
     }
 
-    /// Computes this many derivatives of each body's velocity at the bodies' places, and the first
-    /// steps that they want.
-    fn pass(&mut self, known: usize) -> Result<()> {
-        self.send_all()?;
-        let (bodies, numbering) = (&mut self.bodies, &self.numbering);
-        let sinks = (0..bodies.len()).map(|number| bodies[numbering.place(number)].sink(number, self.plan.softening));
-        self.system.set_time(0.0)?;
+    /// Puts all bodies, where they are, between meetings. Steps are those of the bodies, or 0.
+    fn set_out(&mut self) {
+        self.moving.clear();
+        for number in 0..self.bodies.len() {
+            let body = self.bodies[self.numbering.place(number)];
+            self.moving.push(Moving { lost: [[0.0; 3]; 2], body });
+        }
+        let Some(subsystems) = &self.subsystems else { return };
+        for subsystem in subsystems.all().0 {
+            for &member in &subsystem.members {
+                self.moving[member].body = Body { mass: 0.0, ..subsystem.centre };
+            }
+            self.moving[subsystem.members[0]].body = subsystem.centre;
+        }
+    }
+
+    /// Whether a number is that of a body that the centre of its subsystem stands for.
+    fn is_hidden(&self, number: usize) -> bool {
+        hidden(self.subsystems.as_ref(), number)
+    }
+
+    /// Brings bodies back from between meetings, at one time.
+    fn come_back(&mut self) {
+        for (number, moving) in self.moving.iter().enumerate() {
+            self.bodies[self.numbering.place(number)] = moving.body;
+        }
+        let Some(subsystems) = &mut self.subsystems else { return };
+        subsystems.follow_all(&self.moving);
+        for subsystem in subsystems.all().0 {
+            for (row, &member) in subsystem.members.iter().enumerate() {
+                self.bodies[self.numbering.place(member)] = subsystem.body(row);
+            }
+        }
+        self.name_members(|numbering, number| numbering.place(number));
+    }
+
+    /// Gives members of subsystems their numbers in place of places, or the other way.
+    fn name_members(&mut self, name: impl Fn(&Numbering, usize) -> usize) {
+        if let Some(subsystems) = &mut self.subsystems {
+            subsystems.rename(|member| name(&self.numbering, member));
+        }
+    }
+
+    /// Gives bodies that are at a time their forces and the first steps that they want.
+    fn first_forces(&mut self, now: f64, numbers: &[usize]) -> Result<()> {
+        let mut known = 0;
+        while known < self.scheme.given() {
+            // Snap and crackle need the accelerations and jerks of all bodies, which a first pass finds.
+            known = if known == 0 { 2 } else { self.scheme.given() };
+            self.pass(now, numbers, known)?;
+        }
+        Ok(())
+    }
+
+    /// Computes this many derivatives of the velocities of bodies at a time, whose sources have been
+    /// written, and writes their sources with them. At the last pass they get the first steps that they
+    /// want.
+    fn pass(&mut self, now: f64, numbers: &[usize], known: usize) -> Result<()> {
+        let time = now * self.plan.interval;
+        let (moving, numbering) = (&mut self.moving, &self.numbering);
+        let sinks = numbers.iter().map(|&number| moving[number].body.sink(number, self.plan.softening));
+        self.system.set_time(time)?;
         let forces = self.system.force(numbering.sources(), true, sinks)?;
-        let body = |number: usize| {
-            let place = numbering.place(number);
-            (place, [bodies[place].position, bodies[place].velocity])
+        let body = |sink: usize| {
+            let body = &moving[numbers[sink]].body;
+            (numbering.place(numbers[sink]), [body.position, body.velocity])
         };
-        let with_fields = self.fields.derivatives(0.0, (bodies.len(), known), body, |number| given(&forces, number))?;
-        for number in 0..bodies.len() {
-            let body = &mut bodies[numbering.place(number)];
-            let found = with_fields.get(number).copied().unwrap_or_else(|| given(&forces, number));
+        let counts = (numbers.len(), known);
+        let with_fields = self.fields.derivatives(time, counts, body, |sink| given(&forces, sink))?;
+        let of_all = |sink: usize| with_fields.get(sink).copied().unwrap_or_else(|| given(&forces, sink));
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        let reacting = match &mut self.subsystems {
+            Some(subsystems) => subsystems.react(&block, (moving, numbers, &[]), of_all)?,
+            None => &[],
+        };
+        for (sink, &number) in numbers.iter().enumerate() {
+            let body = &mut moving[number].body;
+            let found = reacting.get(sink).copied().unwrap_or_else(|| of_all(sink));
             body.derivatives[..known].copy_from_slice(&found[..known]);
-            let nearest = forces.nearest(number).unwrap_or(Nearest::NONE);
+            let nearest = forces.nearest(sink).unwrap_or(Nearest::NONE);
             let distance = nearest.distance2.sqrt().hypot(self.plan.softening);
             if distance == 0.0 {
                 let places = [number, nearest.index as usize].map(|number| numbering.place(number) as i64);
                 return Err(Error::SamePlace { bodies: places });
             }
-            body.step = self.criterion.first(self.scheme, body, distance);
+            if known == self.scheme.given() {
+                body.step = self.criterion.first(self.scheme, body, distance);
+            }
         }
-        Ok(())
+        self.write_sources(numbers, time)
     }
 
-    /// Writes the bodies that are sources at the start of the interval.
+    /// Writes the bodies that are sources, all at the start of the interval.
     fn send_all(&mut self) -> Result<()> {
-        let (bodies, numbering) = (&self.bodies, &self.numbering);
-        let body_at = |number: usize| (number, &bodies[numbering.place(number)], 0.0);
-        write(&mut self.system, &self.plan, numbering.sources(), body_at)?;
-        self.system.keep_sources_below(numbering.sources())
+        let sources = self.numbering.sources();
+        let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
+        let source_at = |number: usize| (number, index(subsystems, number), &moving[number].body, 0.0);
+        write(&mut self.system, &self.plan, sources, source_at)?;
+        self.system.keep_sources_below(sources)
+    }
+
+    /// Writes those of ascending numbers that are sources, at a time.
+    fn write_sources(&mut self, numbers: &[usize], time: f64) -> Result<()> {
+        let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
+        let source_at = |place: usize| {
+            let number = numbers[place];
+            (number, index(subsystems, number), &moving[number].body, time)
+        };
+        // Sources come first.
+        let written = numbers.partition_point(|number| *number < self.numbering.sources());
+        write(&mut self.system, &self.plan, written, source_at)
     }
 
     /// Advances the bodies that are due next, and returns the fraction of the interval that is
@@ -167,7 +251,9 @@ impl Hermite {
     fn meet(&mut self, now: f64) -> Result<()> {
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
         self.members.clear();
-        for (number, moving) in self.moving.iter_mut().enumerate() {
+        let subsystems = self.subsystems.as_ref();
+        let is_hidden = |number: usize| subsystems.is_some_and(|subsystems| subsystems.is_hidden(number));
+        for (number, moving) in self.moving.iter_mut().enumerate().filter(|(number, _)| !is_hidden(*number)) {
             let step = block.since_last_step(&moving.body);
             if step > 0.0 {
                 moving.body.step = step;
@@ -208,8 +294,16 @@ impl Hermite {
             (numbering.place(members[place]), [position, velocity])
         };
         let counts = (members.len(), self.scheme.given());
-        let with_fields = self.fields.derivatives(time, counts, body, |place| given(&forces, place))?;
-        let limited = block.advance((&forces, with_fields), moving, members, due, &self.threads);
+        let mut found = self.fields.derivatives(time, counts, body, |place| given(&forces, place))?;
+        let mut pairs = Vec::new();
+        if let Some(subsystems) = &mut self.subsystems {
+            pairs = subsystems.near_pairs(members, &forces, plan.gravity)?;
+            subsystems.evolve(&block, (moving, members), &self.threads)?;
+            let of_all = |place: usize| found.get(place).copied().unwrap_or_else(|| given(&forces, place));
+            let reacting = subsystems.react(&block, (moving, members, members), of_all)?;
+            found = if reacting.is_empty() { found } else { reacting };
+        }
+        let limited = block.advance((&forces, found), moving, members, due, &self.threads);
         self.counts.limited_steps += limited;
         if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
             let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));
@@ -217,15 +311,50 @@ impl Hermite {
             self.counts.energy_jumps += u64::from(jump.is_some());
             self.energy_jump = jump.or(self.energy_jump);
         }
-        if go_on {
-            members.iter().zip(due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
-            let body_at = |place: usize| (members[place], &moving[members[place]].body, time);
-            // They ascend, and sources come first.
-            let written = members.partition_point(|number| *number < sources);
-            write(&mut self.system, plan, written, body_at)?;
-        }
         self.counts.steps += members.len() as u64;
         self.counts.block_steps += 1;
+        if self.subsystems.is_some() {
+            let changes = if go_on { self.regroup(time, &pairs)? } else { Changes::default() };
+            return self.go_on_with(now, go_on, changes);
+        }
+        if go_on {
+            members.iter().zip(due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
+            let members = std::mem::take(&mut self.members);
+            let outcome = self.write_sources(&members, time);
+            self.members = members;
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// Schedules the members of a block, which has been advanced to a time, if they go on from there,
+    /// as far as they are not hidden in subsystems, and begins those that are fresh.
+    fn go_on_with(&mut self, now: f64, go_on: bool, changes: Changes) -> Result<()> {
+        if !go_on {
+            return Ok(());
+        }
+        let time = now * self.plan.interval;
+        let Changes { fresh, others } = changes;
+        for (place, &number) in self.members.iter().enumerate() {
+            if !self.is_hidden(number) && fresh.binary_search(&number).is_err() {
+                self.schedule.put(number, self.due[place])?;
+            }
+        }
+        let members = std::mem::take(&mut self.members);
+        let outcome = self.write_sources(&members, time).and_then(|()| self.write_sources(&others, time));
+        self.members = members;
+        outcome?;
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        self.first_forces(now, &fresh)?;
+        for &number in &fresh {
+            let body = &mut self.moving[number].body;
+            self.counts.limited_steps += u64::from(self.plan.is_limited(body.step));
+            let fraction = self.plan.fraction(self.plan.allowed(body.step)).min(longest_before(now));
+            body.step = fraction * self.plan.interval;
+            self.schedule.put(number, now + fraction)?;
+        }
         Ok(())
     }
 }
@@ -236,29 +365,39 @@ fn nearer(closest: Option<Approach>, other: Option<Approach>) -> Option<Approach
     other.or(closest)
 }
 
-/// Writes bodies at their times as sources to the addresses of their numbers, by several threads if
-/// they are many.
+/// Whether a number is that of a body that the centre of its subsystem stands for.
+fn hidden(subsystems: Option<&Subsystems>, number: usize) -> bool {
+    subsystems.is_some_and(|subsystems| subsystems.is_hidden(number))
+}
+
+/// Returns the index of a source, which is that of its subsystem's centre for hidden members.
+fn index(subsystems: Option<&Subsystems>, number: usize) -> usize {
+    subsystems.map_or(number, |subsystems| subsystems.index(number))
+}
+
+/// Writes bodies at their times as sources, each to the address of its number and with an index, by
+/// several threads if they are many.
 fn write<'a>(
     system: &mut System,
     plan: &Plan,
     count: usize,
-    body_at: impl Fn(usize) -> (usize, &'a Body, f64) + Sync,
+    source_at: impl Fn(usize) -> (usize, usize, &'a Body, f64) + Sync,
 ) -> Result<()> {
     let Plan { order, gravity, .. } = *plan;
     if system.interaction().has_low_limbs() {
         return (0..count).try_for_each(|place| {
-            let (number, body, time) = body_at(place);
-            system.set_quad_source(number, &body.quad_source(number, gravity, time))
+            let (number, index, body, time) = source_at(place);
+            system.set_quad_source(number, &body.quad_source(index, gravity, time))
         });
     }
-    let source_at = |place: usize| {
-        let (number, body, time) = body_at(place);
-        body.source(order, number, gravity, time)
+    let source = |place: usize| {
+        let (_, index, body, time) = source_at(place);
+        body.source(order, index, gravity, time)
     };
-    if system.record_sources(count, |place| body_at(place).0, source_at)? {
+    if system.record_sources(count, |place| source_at(place).0, source)? {
         return Ok(());
     }
-    (0..count).try_for_each(|place| system.set_source(body_at(place).0, &source_at(place)))
+    (0..count).try_for_each(|place| system.set_source(source_at(place).0, &source(place)))
 }
 
 impl Integrator for Hermite {
@@ -266,18 +405,17 @@ impl Integrator for Hermite {
         (self.approach, self.energy_jump, self.reached) = (None, None, 0.0);
         self.encounters.iter_mut().for_each(Encounters::clear);
         self.number()?;
-        self.send_all()?;
+        self.name_members(|numbering, place| numbering.number(place));
         self.schedule.begin(0.0);
-        self.moving.clear();
-        for number in 0..self.bodies.len() {
-            let body = &self.bodies[self.numbering.place(number)];
-            let fraction = self.plan.fraction(body.step);
+        self.set_out();
+        for number in (0..self.bodies.len()).filter(|number| !hidden(self.subsystems.as_ref(), *number)) {
+            let fraction = self.plan.fraction(self.moving[number].body.step);
             self.schedule.put(number, fraction)?;
             // Snapshots do not have the rounding errors, and a resumed run has to give the same
             // bits.
-            let body = Body { step: fraction * self.plan.interval, ..*body };
-            self.moving.push(Moving { lost: [[0.0; 3]; 2], body });
+            self.moving[number].body.step = fraction * self.plan.interval;
         }
+        self.send_all()?;
         let mut done = 0.0;
         let mut ends = false;
         while let Some(reached) = if ends { None } else { self.steps_on_device(done, go_on)? } {
@@ -290,9 +428,7 @@ impl Integrator for Hermite {
         if done < 1.0 {
             self.meet(done)?;
         }
-        for (number, moving) in self.moving.iter().enumerate() {
-            self.bodies[self.numbering.place(number)] = moving.body;
-        }
+        self.come_back();
         self.passages.count_from(done * self.plan.interval);
         self.reached = done;
         Ok(self.approach.map(|approach| Approach { bodies: self.numbering.pair(approach.bodies), ..approach }))
@@ -310,20 +446,42 @@ impl Integrator for Hermite {
         &mut self.bodies
     }
 
-    /// Snap and crackle need the accelerations and jerks of all bodies, which a first pass finds.
     fn start(&mut self) -> Result<()> {
         self.make_room()?;
         self.number()?;
-        let mut known = 0;
-        while known < self.scheme.given() {
-            known = if known == 0 { 2 } else { self.scheme.given() };
-            self.pass(known)?;
+        if let Some(subsystems) = &mut self.subsystems {
+            let (bodies, numbering) = (&self.bodies, &self.numbering);
+            subsystems.find(bodies.len(), self.plan.gravity, |number| bodies[numbering.place(number)])?;
         }
-        for body in &mut self.bodies {
+        self.set_out();
+        self.moving.iter_mut().for_each(|moving| moving.body.step = 0.0);
+        self.send_all()?;
+        let shown = (0..self.bodies.len()).filter(|number| !self.is_hidden(*number));
+        let numbers = memory::collected(shown, "the bodies of a block")?;
+        self.first_forces(0.0, &numbers)?;
+        for &number in &numbers {
+            let body = &mut self.moving[number].body;
             self.counts.limited_steps += u64::from(self.plan.is_limited(body.step));
             body.step = self.plan.allowed(body.step);
         }
+        self.come_back();
         Ok(())
+    }
+
+    fn set_subsystems(&mut self, radius: Option<f64>) -> Result<()> {
+        if radius.is_some() && self.plan.softening > 0.0 {
+            return Err(Error::BadOption {
+                name: "softening".into(),
+                value: shown(self.plan.softening),
+                allowed: "0 with subsystems, whose bodies pull one another without".into(),
+            });
+        }
+        self.subsystems = radius.map(Subsystems::new);
+        Ok(())
+    }
+
+    fn subsystems(&self) -> (&[Subsystem], f64) {
+        self.subsystems.as_ref().map_or((&[], 0.0), Subsystems::all)
     }
 
     fn resume(&mut self, bodies: Vec<Body>) -> Result<()> {

@@ -46,9 +46,9 @@ impl Hermite {
     /// Lets a device make block steps from a time on, at which the bodies between meetings and their
     /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
     /// `None`, and changes nothing, where no device makes such steps or one fails; devices know no
-    /// fields.
+    /// fields and no subsystems.
     pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
-        let is_of_host = !self.fields.is_empty() || self.numbering.sources() == 0;
+        let is_of_host = !self.fields.is_empty() || self.subsystems.is_some() || self.numbering.sources() == 0;
         if is_of_host || !self.system.makes_block_steps(self.moving.len()) {
             return Ok(None);
         }
@@ -153,7 +153,7 @@ impl Hermite {
         }
         let body_at = |number: usize| {
             let body = &self.moving[number].body;
-            (number, body, block.last_step(body) * self.plan.interval)
+            (number, number, body, block.last_step(body) * self.plan.interval)
         };
         write(&mut self.system, &self.plan, self.numbering.sources(), body_at)
     }

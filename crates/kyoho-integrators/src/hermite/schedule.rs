@@ -144,7 +144,7 @@ pub fn next_step(now: f64, taken: f64, wanted: f64) -> f64 {
 /// Returns the longest step that can end at a time: the largest power of two of which it is a
 /// multiple.
 #[inline]
-fn longest_before(time: f64) -> f64 {
+pub fn longest_before(time: f64) -> f64 {
     let ticks = ticks(time);
     (ticks & ticks.wrapping_neg()) as f64 * SHORTEST
 }

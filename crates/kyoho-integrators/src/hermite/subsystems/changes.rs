@@ -1,0 +1,286 @@
+//! Which bodies form subsystems, and when these part.
+
+use kyoho_core::{Result, memory};
+use kyoho_few_body::kepler;
+
+use super::super::Hermite;
+use super::super::block::Moving;
+use super::{CLOSE, LEAVE, Subsystems, WHAT};
+use crate::body::{Body, Vector, length, vector};
+use crate::subsystems::Subsystem;
+
+impl Subsystems {
+    /// Forgets all and finds them anew among bodies by their numbers.
+    pub fn find(&mut self, count: usize, gravity: f64, body: impl Fn(usize) -> Body) -> Result<()> {
+        if self.is_chosen {
+            self.radius = usual_radius(count, &body)?;
+        }
+        let mut parts = Joined::new(count)?;
+        // Along one axis, so that only those next to one another are compared.
+        let mut order = memory::collected(0..count, WHAT)?;
+        order.sort_unstable_by(|one, other| body(*one).position[0].total_cmp(&body(*other).position[0]));
+        for (place, &one) in order.iter().enumerate() {
+            let first = body(one);
+            for &other in &order[place + 1..] {
+                let second = body(other);
+                if second.position[0] - first.position[0] >= self.leave() {
+                    break;
+                }
+                if joins(&first, &second, self.radius, gravity) {
+                    parts.join([one, other]);
+                }
+            }
+        }
+        self.all.clear();
+        for members in parts.sets()?.into_iter().filter(|members| members.len() > 1) {
+            let alone = members.iter().map(|&number| Subsystem::alone(number, &body(number)));
+            let alone = memory::collected(alone, WHAT)?.into_iter().collect::<Result<Vec<_>>>()?;
+            memory::push(&mut self.all, Subsystem::joined(&alone)?, WHAT)?;
+        }
+        self.name_roles(count)
+    }
+
+    /// Returns the parts of a subsystem that have left one another, each by its rows; one if none has.
+    fn parts(&self, subsystem: &Subsystem, gravity: f64) -> Result<Vec<Vec<usize>>> {
+        let inner = &subsystem.inner;
+        let count = inner.masses.len();
+        let mut parts = Joined::new(count)?;
+        // Hard binaries among the members, or members alone: their rows, their centres and extents.
+        let mut atoms: Vec<(usize, Vector, f64)> = memory::room(count, WHAT)?;
+        let mut is_bound = memory::filled(count, false, WHAT)?;
+        if count > 2 {
+            for binary in subsystem.binaries(gravity)? {
+                let ([&[one], &[other]], orbit) = (binary.members.each_ref().map(Vec::as_slice), binary.orbit) else {
+                    continue;
+                };
+                let extent = orbit.semi_major_axis * (1.0 + orbit.eccentricity);
+                if extent < self.leave() {
+                    let share = inner.masses[other] / (inner.masses[one] + inner.masses[other]);
+                    let [first, second] = [one, other].map(|row| inner.positions[row]);
+                    atoms.push((one, vector(|k| first[k] + share * (second[k] - first[k])), extent));
+                    parts.join([one, other]);
+                    (is_bound[one], is_bound[other]) = (true, true);
+                }
+            }
+        }
+        atoms.extend((0..count).filter(|row| !is_bound[*row]).map(|row| (row, inner.positions[row], 0.0)));
+        for (place, (one, here, extent)) in atoms.iter().enumerate() {
+            for (other, there, other_extent) in &atoms[..place] {
+                let distance = length(&vector(|k| there[k] - here[k]));
+                let has_mass = inner.masses[*one] + inner.masses[*other] > 0.0;
+                let extents = extent + other_extent;
+                let apart = if extents > 0.0 { LEAVE * CLOSE * extents } else { self.leave() };
+                if has_mass && distance < apart {
+                    parts.join([*one, *other]);
+                }
+            }
+        }
+        parts.sets()
+    }
+}
+
+/// Returns the distance at which subsystems form where the caller names none: the radius of half the
+/// bodies around their median place, over twice their number. Two bodies of a cluster in equilibrium that are
+/// so near pull one another more than all others do by far.
+fn usual_radius(count: usize, body: impl Fn(usize) -> Body) -> Result<f64> {
+    if count < 2 {
+        return Ok(f64::MIN_POSITIVE);
+    }
+    let mut numbers = memory::filled(count, 0.0, WHAT)?;
+    let mut median = |of: &dyn Fn(usize) -> f64| {
+        numbers.iter_mut().enumerate().for_each(|(number, value)| *value = of(number));
+        *numbers.select_nth_unstable_by(count / 2, f64::total_cmp).1
+    };
+    let centre = [0, 1, 2].map(|k| median(&|number| body(number).position[k]));
+    let radius = median(&|number| length(&vector(|k| body(number).position[k] - centre[k])));
+    Ok(0.5 * radius / count as f64)
+}
+
+/// Whether two bodies form a subsystem: one has a mass, and they come nearer within the radius, or are
+/// bound and stay near.
+fn joins(one: &Body, other: &Body, radius: f64, gravity: f64) -> bool {
+    let between = |of: fn(&Body) -> Vector| vector(|k| of(other)[k] - of(one)[k]);
+    let (separation, velocity) = (between(|body| body.position), between(|body| body.velocity));
+    let mass = gravity * (one.mass + other.mass);
+    let distance = length(&separation);
+    if mass <= 0.0 || one.mass < 0.0 || other.mass < 0.0 || distance >= LEAVE * radius || distance == 0.0 {
+        return false;
+    }
+    let approach: f64 = (0..3).map(|k| separation[k] * velocity[k]).sum();
+    if approach < 0.0 && distance < radius {
+        return true;
+    }
+    let is_bound = kepler::energy(mass, separation, velocity) < 0.0;
+    is_bound && {
+        let orbit = kepler::orbit(mass, separation, velocity);
+        orbit.semi_major_axis * (1.0 + orbit.eccentricity) < LEAVE * radius
+    }
+}
+
+/// Sets that are joined: each item has a lower one of its set, or itself.
+struct Joined(Vec<usize>);
+
+impl Joined {
+    fn new(count: usize) -> Result<Joined> {
+        Ok(Joined(memory::collected(0..count, WHAT)?))
+    }
+
+    fn lowest(&self, mut item: usize) -> usize {
+        while self.0[item] != item {
+            item = self.0[item];
+        }
+        item
+    }
+
+    fn join(&mut self, items: [usize; 2]) {
+        let [one, other] = items.map(|item| self.lowest(item));
+        self.0[one.max(other)] = one.min(other);
+    }
+
+    /// Returns the sets, by their lowest items, each ascending.
+    fn sets(&self) -> Result<Vec<Vec<usize>>> {
+        let mut places = memory::filled(self.0.len(), usize::MAX, WHAT)?;
+        let mut sets: Vec<Vec<usize>> = Vec::new();
+        for item in 0..self.0.len() {
+            let lowest = self.lowest(item);
+            if lowest == item {
+                places[item] = sets.len();
+                memory::push(&mut sets, Vec::new(), WHAT)?;
+            }
+            memory::push(&mut sets[places[lowest]], item, WHAT)?;
+        }
+        Ok(sets)
+    }
+}
+
+/// What becomes of a block's subsystems.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// Numbers of bodies that need new forces and first steps.
+    pub fresh: Vec<usize>,
+    /// Numbers of sources to be written that are no members of the block.
+    pub others: Vec<usize>,
+}
+
+impl Hermite {
+    /// Forms subsystems of near pairs whose bodies are all in the block, which has been advanced to
+    /// a time, and parts those whose members have left one another.
+    pub(in crate::hermite) fn regroup(&mut self, time: f64, pairs: &[[usize; 2]]) -> Result<Changes> {
+        let mut changes = Changes::default();
+        let Some(subsystems) = &mut self.subsystems else { return Ok(changes) };
+        let (moving, members) = (&mut self.moving, &self.members);
+        subsystems.follow(moving, members);
+        let (broken, mut made) = subsystems.broken(members, self.plan.gravity)?;
+        let is_here = |number: usize| members.binary_search(&number).is_ok() && !broken.contains(&number);
+        let mut joined = memory::room(2 * pairs.len(), WHAT)?;
+        let mut near = memory::room(pairs.len(), WHAT)?;
+        for &pair in pairs {
+            let are_here = pair[0] != pair[1] && pair.into_iter().all(is_here);
+            if are_here && subsystems.join(pair.map(|number| (number, &moving[number].body)), self.plan.gravity) {
+                near.push(pair);
+                joined.extend(pair);
+            }
+        }
+        joined.sort_unstable();
+        joined.dedup();
+        let mut sets = Joined::new(joined.len())?;
+        for pair in near {
+            sets.join(pair.map(|number| joined.binary_search(&number).unwrap_or_default()));
+        }
+        for set in sets.sets()? {
+            let mut parts = memory::room(set.len(), WHAT)?;
+            for number in set.into_iter().map(|item| joined[item]) {
+                parts.push(match subsystems.of_centre(number) {
+                    Some(subsystem) => subsystem.copied()?,
+                    None => Subsystem::alone(number, &moving[number].body)?,
+                });
+            }
+            memory::push(&mut made, Subsystem::joined(&parts)?, WHAT)?;
+        }
+        if !made.is_empty() {
+            subsystems.all.retain(|subsystem| {
+                let number = subsystem.members[0];
+                !broken.contains(&number) && joined.binary_search(&number).is_err()
+            });
+        }
+        for mut part in made {
+            (part.time, part.is_close) = (time, true);
+            for &member in &part.members {
+                let is_centre = member == part.members[0];
+                let Body { mass, position, velocity, .. } = part.centre;
+                let body = Body::new(if is_centre { mass } else { 0.0 }, position, velocity);
+                moving[member] = Moving { lost: [[0.0; 3]; 2], body };
+                if members.binary_search(&member).is_err() {
+                    memory::push(&mut changes.others, member, WHAT)?;
+                }
+            }
+            memory::push(&mut changes.fresh, part.members[0], WHAT)?;
+            if part.members.len() > 1 {
+                memory::push(&mut subsystems.all, part, WHAT)?;
+            }
+        }
+        changes.fresh.sort_unstable();
+        if !changes.fresh.is_empty() {
+            subsystems.name_roles(moving.len())?;
+        }
+        // Hidden members are where their centre is.
+        for subsystem in members.iter().filter_map(|number| subsystems.of_centre(*number)) {
+            let centre = moving[subsystem.members[0]].body;
+            for &hidden in &subsystem.members[1..] {
+                moving[hidden].body = Body { mass: 0.0, ..centre };
+                if members.binary_search(&hidden).is_err() && !changes.others.contains(&hidden) {
+                    memory::push(&mut changes.others, hidden, WHAT)?;
+                }
+            }
+        }
+        changes.others.retain(|number| *number < self.numbering.sources());
+        Ok(changes)
+    }
+}
+
+impl Subsystems {
+    /// Returns the centres among some numbers whose members have left one another, and their parts.
+    fn broken(&self, members: &[usize], gravity: f64) -> Result<(Vec<usize>, Vec<Subsystem>)> {
+        let (mut broken, mut parts) = (Vec::new(), Vec::new());
+        for subsystem in members.iter().filter_map(|number| self.of_centre(*number)) {
+            let rows_of_parts = self.parts(subsystem, gravity)?;
+            if rows_of_parts.len() == 1 {
+                continue;
+            }
+            memory::push(&mut broken, subsystem.members[0], WHAT)?;
+            for rows in rows_of_parts {
+                let mass: f64 = rows.iter().map(|&row| subsystem.inner.masses[row]).sum();
+                if mass > 0.0 {
+                    memory::push(&mut parts, subsystem.part(&rows)?, WHAT)?;
+                    continue;
+                }
+                for row in rows {
+                    let alone = Subsystem::alone(subsystem.members[row], &subsystem.body(row))?;
+                    memory::push(&mut parts, alone, WHAT)?;
+                }
+            }
+        }
+        Ok((broken, parts))
+    }
+
+    /// Whether two numbers, of bodies or of centres, become one subsystem.
+    fn join(&self, pair: [(usize, &Body); 2], gravity: f64) -> bool {
+        let subsystems = pair.map(|(number, _)| self.of_centre(number));
+        if subsystems.iter().any(Option::is_some) {
+            let extents = subsystems.map(|subsystem| match subsystem {
+                None => Some(0.0),
+                Some(subsystem) => {
+                    subsystem.orbit(gravity, self.leave()).map(|_| subsystem.extent(gravity, self.leave()))
+                }
+            });
+            if let [Some(one), Some(other)] = extents {
+                let distance = length(&vector(|k| pair[1].1.position[k] - pair[0].1.position[k]));
+                return distance < CLOSE * (one + other);
+            }
+        }
+        let count = |place: usize| subsystems[place].map_or(1, |subsystem| subsystem.members.len());
+        let body = |place: usize, row: usize| subsystems[place].map_or(*pair[place].1, |subsystem| subsystem.body(row));
+        let mut rows = (0..count(0)).flat_map(|row| (0..count(1)).map(move |second| (row, second)));
+        rows.any(|(row, second)| joins(&body(0, row), &body(1, second), self.radius, gravity))
+    }
+}

@@ -1,0 +1,431 @@
+//! Subsystems inside the block steps: close bodies whose centre of mass is a body of the scheme.
+//!
+//! The centre has the number of the lowest member; the others are hidden: sources without mass at the
+//! centre, with its index, which no schedule has. When the centre makes a step, the inner motion follows
+//! over it, in the tide of all others ([`surroundings`]), and the others feel a binary's mean quadrupole
+//! ([`reaction`]). A binary whose period is far below the step moves by its averaged orbit. Subsystems
+//! form and part between block steps ([`changes`]).
+
+mod changes;
+mod reaction;
+mod surroundings;
+
+use kyoho_core::{Error, Forces, Result, memory};
+use kyoho_few_body::averaged::Tensor;
+use kyoho_few_body::{End, LEAST, Options, averaged, evolve};
+use kyoho_hal::threads::Threads;
+
+use super::block::{Block, Moving};
+use super::scheme::MOST;
+use crate::body::{Vector, vector};
+use crate::subsystems::Subsystem;
+pub use changes::Changes;
+use reaction::{inner_motion, pull, quadrupole};
+use surroundings::{NEAR, Surroundings};
+
+/// The largest error of a step of the inner motion.
+const TOLERANCE: f64 = 1e-13;
+/// A binary moves by its averaged orbit where a step has this many periods and more ...
+const PERIODS: f64 = 8.0;
+/// ... and the tide is weaker than this part of its pull.
+const WEAK: f64 = 1e-7;
+/// A subsystem stays together up to this many times the distance at which it forms.
+const LEAVE: f64 = 2.0;
+/// A body or a binary joins a binary within this many times their extents.
+const CLOSE: f64 = 5.0;
+/// Bodies within this many times the extent of a binary feel each member.
+const RESOLVED: f64 = 20.0;
+/// A subsystem acts on bodies as more than its centre up to this many times its extent.
+const REACH: f64 = 1e5;
+
+const WHAT: &str = "subsystems";
+
+/// What a number stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Role {
+    /// A body alone.
+    #[default]
+    Alone,
+    /// The centre of mass of the subsystem at this place.
+    Centre(usize),
+    /// Another member of it.
+    Hidden(usize),
+}
+
+/// All subsystems of a cluster.
+#[derive(Debug, Default)]
+pub struct Subsystems {
+    /// The distance at which two bodies form one; 0 until it is chosen.
+    radius: f64,
+    /// Whether the radius is chosen anew at each start.
+    is_chosen: bool,
+    all: Vec<Subsystem>,
+    /// The role of each number.
+    roles: Vec<Role>,
+    /// The derivatives of a block with what quadrupoles add.
+    found: Vec<[Vector; MOST]>,
+}
+
+impl Subsystems {
+    /// Makes none yet, of bodies within a radius of one another, or one that is chosen if it is 0.
+    pub fn new(radius: f64) -> Subsystems {
+        Subsystems { radius, is_chosen: radius == 0.0, ..Subsystems::default() }
+    }
+
+    /// Returns all, with the distance at which they form.
+    pub fn all(&self) -> (&[Subsystem], f64) {
+        (&self.all, self.radius)
+    }
+
+    /// Makes these all, of this many bodies, with a radius for those to come.
+    pub fn set(&mut self, all: Vec<Subsystem>, radius: f64, bodies: usize) -> Result<()> {
+        (self.all, self.radius) = (all, radius);
+        self.name_roles(bodies)
+    }
+
+    /// Writes down the role of each number.
+    fn name_roles(&mut self, bodies: usize) -> Result<()> {
+        self.roles.clear();
+        memory::lengthen(&mut self.roles, bodies, WHAT, || Role::Alone)?;
+        for (place, subsystem) in self.all.iter().enumerate() {
+            subsystem.members.iter().for_each(|&member| self.roles[member] = Role::Hidden(place));
+            self.roles[subsystem.members[0]] = Role::Centre(place);
+        }
+        Ok(())
+    }
+
+    /// Whether a number is that of a member that its subsystem's centre stands for.
+    pub fn is_hidden(&self, number: usize) -> bool {
+        matches!(self.roles.get(number), Some(Role::Hidden(_)))
+    }
+
+    /// Returns the subsystem whose centre has a number.
+    pub fn of_centre(&self, number: usize) -> Option<&Subsystem> {
+        match self.roles.get(number) {
+            Some(Role::Centre(place)) => Some(&self.all[*place]),
+            _ => None,
+        }
+    }
+
+    /// Whether two numbers belong to one subsystem.
+    pub fn are_together(&self, numbers: [usize; 2]) -> bool {
+        let place = |number: usize| match self.roles.get(number) {
+            Some(Role::Centre(place) | Role::Hidden(place)) => Some(*place),
+            _ => None,
+        };
+        place(numbers[0]).is_some() && place(numbers[0]) == place(numbers[1])
+    }
+
+    /// Changes the names of members.
+    pub fn rename(&mut self, name: impl Fn(usize) -> usize) {
+        self.all.iter_mut().flat_map(|subsystem| &mut subsystem.members).for_each(|member| *member = name(*member));
+    }
+
+    /// Gives subsystems whose centres are among some numbers these as they are under way.
+    pub fn follow(&mut self, moving: &[Moving], numbers: &[usize]) {
+        for &number in numbers {
+            if let Some(Role::Centre(place)) = self.roles.get(number) {
+                self.all[*place].centre = moving[number].body;
+            }
+        }
+    }
+
+    /// Returns the distance at which members have left one another.
+    fn leave(&self) -> f64 {
+        LEAVE * self.radius
+    }
+
+    /// Gives all subsystems their centres as they are at the end of an interval.
+    pub fn follow_all(&mut self, moving: &[Moving]) {
+        for subsystem in &mut self.all {
+            (subsystem.centre, subsystem.time) = (moving[subsystem.members[0]].body, 0.0);
+        }
+    }
+
+    /// Returns the pairs of the block, by their numbers, that are near enough to form subsystems.
+    pub fn near_pairs(&self, members: &[usize], forces: &Forces, gravity: f64) -> Result<Vec<[usize; 2]>> {
+        let mut pairs = Vec::new();
+        for (sink, &number) in members.iter().enumerate() {
+            let Some(nearest) = forces.nearest(sink).filter(|nearest| nearest.distance2.is_finite()) else { continue };
+            let other = nearest.index as usize;
+            let distance = nearest.distance2.sqrt();
+            if distance < self.reach(number, gravity) + self.reach(other, gravity) {
+                memory::push(&mut pairs, [number.min(other), number.max(other)], WHAT)?;
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// Returns the index that a source has: that of the centre for hidden members.
+    pub fn index(&self, number: usize) -> usize {
+        match self.roles.get(number) {
+            Some(Role::Hidden(place)) => self.all[*place].members[0],
+            _ => number,
+        }
+    }
+
+    /// Returns how near two numbers are whose bodies may form a subsystem.
+    pub fn reach(&self, number: usize, gravity: f64) -> f64 {
+        let extent = self.of_centre(number).map(|subsystem| subsystem.extent(gravity, self.leave()));
+        extent.map_or(0.5 * self.leave(), |extent| CLOSE * extent)
+    }
+
+    /// Moves the members of subsystems whose centres make a step in the block to its end, and those of
+    /// subsystems that act by each member.
+    pub fn evolve(&mut self, block: &Block, (moving, members): (&[Moving], &[usize]), threads: &Threads) -> Result<()> {
+        if self.all.is_empty() {
+            return Ok(());
+        }
+        let (interval, gravity) = (block.plan.interval, block.plan.gravity);
+        let (roles, leave) = (&self.roles, self.leave());
+        let last = |number: usize| {
+            let body = &moving[number].body;
+            let is_member = members.binary_search(&number).is_ok();
+            if is_member { block.now * interval - body.step } else { block.last_step(body) * interval }
+        };
+        let acts = |number: usize| !matches!(roles[number], Role::Hidden(_)) && moving[number].body.mass != 0.0;
+        let moves = |subsystem: &Subsystem| {
+            members.binary_search(&subsystem.members[0]).is_ok() || acts_by_members(subsystem, gravity, leave)
+        };
+        let mut steps: Vec<(&mut Subsystem, Result<()>)> = memory::room(self.all.len(), WHAT)?;
+        steps.extend(self.all.iter_mut().filter(|subsystem| moves(subsystem)).map(|subsystem| (subsystem, Ok(()))));
+        threads.each(steps.iter_mut(), |(subsystem, outcome)| {
+            let number = subsystem.members[0];
+            let since = |number: usize| subsystem.time - last(number);
+            let others = (0..moving.len()).filter(|other| *other != number && acts(*other)).map(|other| {
+                let body = moving[other].body;
+                (gravity * body.mass, body, since(other))
+            });
+            let step = block.now * interval - subsystem.time;
+            let (centre, extent) = (&moving[number].body, subsystem.extent(gravity, leave));
+            let surroundings = Surroundings::new((centre, since(number)), (extent, gravity), step, others);
+            *outcome = surroundings.and_then(|surroundings| {
+                subsystem.is_close = surroundings.nearest() < RESOLVED * extent;
+                advance(subsystem, (gravity, leave), step, &surroundings)
+            });
+            subsystem.time = block.now * interval;
+        });
+        steps.into_iter().try_for_each(|(_, outcome)| outcome)
+    }
+
+    /// Returns the derivatives of the block's velocities with what quadrupoles add; none where there are
+    /// no binaries. `given` has those by the other forces. The bodies that are `stepping` are due at the
+    /// time of the block; others have been there or will be later.
+    pub fn react(
+        &mut self,
+        block: &Block,
+        (moving, members, stepping): (&[Moving], &[usize], &[usize]),
+        given: impl Fn(usize) -> [Vector; MOST],
+    ) -> Result<&[[Vector; MOST]]> {
+        let mut acting: Vec<Acting> = memory::room(self.all.len(), WHAT)?;
+        for subsystem in &self.all {
+            let at = self.at(block, (moving, stepping), subsystem.members[0]);
+            let mut one = Acting::new(subsystem, (block.plan.gravity, self.leave()), at)?;
+            if let How::Members(members) = &mut one.how {
+                let near2 = (NEAR * subsystem.extent(block.plan.gravity, self.leave())).powi(2);
+                let others = self.acting_numbers(moving, one.number).filter_map(|other| {
+                    let there = self.at(block, (moving, stepping), other);
+                    let from = [0, 1].map(|term| vector(|k| at[term][k] - there[term][k]));
+                    let is_near = from[0].iter().map(|x| x * x).sum::<f64>() < near2;
+                    is_near.then_some((block.plan.gravity * moving[other].body.mass, from))
+                });
+                add_tides(members, others);
+            }
+            acting.push(one);
+        }
+        if acting.is_empty() {
+            return Ok(&[]);
+        }
+        memory::lengthen(&mut self.found, members.len(), WHAT, || [[0.0; 3]; MOST])?;
+        for place in 0..members.len() {
+            let mut sums = given(place);
+            let number = members[place];
+            let here = self.at(block, (moving, stepping), number);
+            let mut own = None;
+            for acting in &acting {
+                if acting.number == number {
+                    own = Some(acting);
+                    continue;
+                }
+                acting.add(&mut sums, 1.0, &here);
+            }
+            if let Some(own) = own {
+                for other in self.acting_numbers(moving, number) {
+                    let there = self.at(block, (moving, stepping), other);
+                    own.add(&mut sums, -moving[other].body.mass / own.mass, &there);
+                }
+            }
+            self.found[place] = sums;
+        }
+        Ok(&self.found[..members.len()])
+    }
+
+    /// Returns the numbers of all that act on one: bodies alone and centres, of some mass.
+    fn acting_numbers(&self, moving: &[Moving], on: usize) -> impl Iterator<Item = usize> {
+        let acts = |number: usize| !self.is_hidden(number) && moving[number].body.mass != 0.0;
+        (0..moving.len()).filter(move |number| *number != on && acts(*number))
+    }
+
+    /// Returns position, velocity and what else is predicted of a number at the time of a block.
+    fn at(&self, block: &Block, (moving, members): (&[Moving], &[usize]), number: usize) -> [Vector; MOST] {
+        let body = &moving[number].body;
+        let is_member = members.binary_search(&number).is_ok();
+        let step = if is_member || body.step == 0.0 { body.step } else { block.since_last_step(body) };
+        block.scheme.predict(body, number, step, 0.0).derivatives
+    }
+}
+
+fn add(sums: &mut [Vector; MOST], factor: f64, terms: &[Vector; MOST]) {
+    sums.as_flattened_mut().iter_mut().zip(terms.as_flattened()).for_each(|(sum, term)| *sum += factor * term);
+}
+
+/// Adds the accelerations and jerks that others give members beyond what they give the centre. `others`
+/// have masses times the gravitational constant, with positions and velocities of the centre from them.
+fn add_tides(members: &mut [(f64, [Vector; MOST])], others: impl Iterator<Item = (f64, [Vector; 2])>) {
+    let total: f64 = members.iter().map(|(mass, _)| mass).sum();
+    for (mass, from) in others {
+        let on = |motion: &[Vector; MOST]| {
+            let [place, speed] = [0, 1].map(|term| vector(|k| from[term][k] + motion[term][k]));
+            pull(mass, [place, speed, [0.0; 3], [0.0; 3]])
+        };
+        let mut mean = [[0.0; 3]; MOST];
+        members.iter().for_each(|(mass, motion)| add(&mut mean, mass / total, &on(motion)));
+        for (_, motion) in members.iter_mut() {
+            let own = on(motion);
+            for term in 0..2 {
+                motion[2 + term] = vector(|k| motion[2 + term][k] + (own[term][k] - mean[term][k]));
+            }
+        }
+    }
+}
+
+/// Whether others feel each member of a subsystem.
+fn acts_by_members(subsystem: &Subsystem, gravity: f64, leave: f64) -> bool {
+    subsystem.is_close || subsystem.orbit(gravity, leave).is_none()
+}
+
+/// A subsystem at the time of a block, as it acts on others beyond the mass at its centre.
+struct Acting {
+    number: usize,
+    mass: f64,
+    at: [Vector; MOST],
+    /// The square of the distance up to which it acts so.
+    reach2: f64,
+    how: How,
+}
+
+/// How a subsystem acts on others.
+enum How {
+    /// By the mean products of the separation's components, and its reduced mass times the
+    /// gravitational constant.
+    Quadrupole(Tensor, f64),
+    /// By each member, of a mass times the gravitational constant, with its motion around the centre.
+    Members(Vec<(f64, [Vector; MOST])>),
+}
+
+impl Acting {
+    fn new(subsystem: &Subsystem, (gravity, leave): (f64, f64), at: [Vector; MOST]) -> Result<Acting> {
+        let (number, mass) = (subsystem.members[0], subsystem.centre.mass);
+        let hard = subsystem.orbit(gravity, leave);
+        let extent = subsystem.extent(gravity, leave);
+        let how = match hard.filter(|_| !subsystem.is_close) {
+            Some(_) => {
+                let (separation, velocity) = subsystem.pair();
+                let [one, other] = [0, 1].map(|row| subsystem.inner.masses[row]);
+                let products = averaged::mean_products(gravity * mass, separation, velocity);
+                How::Quadrupole(products, gravity * one * (other / mass))
+            }
+            None => {
+                let motion = inner_motion(gravity, &subsystem.inner)?;
+                let masses = subsystem.inner.masses.iter().map(|mass| gravity * mass);
+                How::Members(memory::collected(masses.zip(motion), WHAT)?)
+            }
+        };
+        Ok(Acting { number, mass, at, reach2: (REACH * extent).powi(2), how })
+    }
+
+    /// Adds what the subsystem gives a body there, times a factor.
+    fn add(&self, sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
+        let from: [Vector; MOST] = std::array::from_fn(|term| vector(|k| there[term][k] - self.at[term][k]));
+        if from[0].iter().map(|x| x * x).sum::<f64>() >= self.reach2 {
+            return;
+        }
+        match &self.how {
+            How::Quadrupole(products, reduced) => add(sums, factor, &quadrupole(products, *reduced, from)),
+            How::Members(members) => {
+                for (mass, motion) in members {
+                    let apart = std::array::from_fn(|term| vector(|k| from[term][k] - motion[term][k]));
+                    add(sums, factor, &pull(*mass, apart));
+                    add(sums, -factor, &pull(*mass, from));
+                }
+            }
+        }
+    }
+}
+
+/// Moves the members of a subsystem over a step.
+fn advance(
+    subsystem: &mut Subsystem,
+    (gravity, leave): (f64, f64),
+    step: f64,
+    surroundings: &Surroundings,
+) -> Result<()> {
+    if step <= 0.0 {
+        return Ok(());
+    }
+    let mass = gravity * subsystem.centre.mass;
+    if let Some(orbit) = subsystem.orbit(gravity, leave).filter(|orbit| orbit.period * PERIODS < step) {
+        let (separation, velocity) = subsystem.pair();
+        let strength = |part: f64| averaged::strength(mass, separation, velocity, &surroundings.tide(part));
+        let is_stable = orbit.eccentricity < 1.0 && orbit.semi_major_axis > LEAST;
+        if is_stable && strength(0.0).max(strength(1.0)) < WEAK {
+            let (separation, velocity) =
+                averaged::advance(mass, (separation, velocity), step, |part| surroundings.tide(part));
+            let inner = &mut subsystem.inner;
+            let parts = [-inner.masses[1] / subsystem.centre.mass, inner.masses[0] / subsystem.centre.mass];
+            for (row, part) in parts.into_iter().enumerate() {
+                inner.positions[row] = separation.map(|x| part * x);
+                inner.velocities[row] = velocity.map(|x| part * x);
+            }
+            return Ok(());
+        }
+    }
+    let options = Options { gravity, time: step, tolerance: TOLERANCE, ..Options::default() };
+    let outcome = evolve(&mut subsystem.inner, &options, Some(surroundings))?;
+    if outcome.end != End::Time {
+        let pair = closest(&subsystem.inner.positions);
+        return Err(Error::SamePlace { bodies: pair.map(|row| subsystem.members[row] as i64) });
+    }
+    centred(subsystem);
+    Ok(())
+}
+
+/// Puts the centre of mass where it is again, from which rounding and near bodies take it.
+fn centred(subsystem: &mut Subsystem) {
+    let inner = &mut subsystem.inner;
+    let total: f64 = inner.masses.iter().sum();
+    for rows in [&mut inner.positions, &mut inner.velocities] {
+        let mut mean = [0.0; 3];
+        for (row, mass) in rows.iter().zip(&inner.masses) {
+            mean = vector(|k| mean[k] + mass / total * row[k]);
+        }
+        rows.iter_mut().for_each(|row| *row = vector(|k| row[k] - mean[k]));
+    }
+}
+
+/// Returns the two bodies that are nearest to one another.
+fn closest(positions: &[Vector]) -> [usize; 2] {
+    let mut found = ([0, 0], f64::INFINITY);
+    for one in 0..positions.len() {
+        for other in 0..one {
+            let distance = (0..3).map(|k| (positions[one][k] - positions[other][k]).powi(2)).sum();
+            if distance < found.1 {
+                found = ([other, one], distance);
+            }
+        }
+    }
+    found.0
+}
+
+#[cfg(test)]
+mod tests;

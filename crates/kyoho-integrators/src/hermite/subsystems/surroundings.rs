@@ -1,0 +1,231 @@
+//! The bodies around a subsystem during a step of its centre of mass, and what they do to its members.
+//!
+//! A body far away acts by its tide: a tensor, which depends on the time alone, so that a step of the
+//! inner motion costs the same with any number of them. A near one acts by itself.
+
+use kyoho_core::{Result, memory};
+use kyoho_few_body::Perturbation;
+use kyoho_few_body::averaged::{Tensor, applied};
+
+use crate::body::{Body, Vector, length, vector};
+use crate::hermite::scheme::predicted;
+
+/// A body acts by itself within this many times the extent of the subsystem.
+pub const NEAR: f64 = 60.0;
+
+/// Tides below this part of the inner pull count for nothing.
+const NEGLIGIBLE: f64 = 1e-17;
+
+/// A near body: its mass times the gravitational constant, and its motion from the centre of mass as a
+/// polynomial of the part of the step.
+#[derive(Debug)]
+struct Near {
+    mass: f64,
+    motion: [Vector; 6],
+}
+
+/// What acts on a subsystem during a step.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// The length of the step.
+    step: f64,
+    near: Vec<Near>,
+    /// The tide of the far bodies, and that of all, as cubic polynomials of the part of the step.
+    far: [Tensor; 4],
+    all: [Tensor; 4],
+    /// The distance of the nearest body.
+    nearest: f64,
+}
+
+/// Returns the coefficients of the cubic polynomial of the part of a step that has these values and
+/// rates at its two ends.
+fn cubic<const N: usize>(
+    [start, end]: [[f64; N]; 2],
+    [start_rate, end_rate]: [[f64; N]; 2],
+    step: f64,
+) -> [[f64; N]; 4] {
+    let of = |make: fn(f64, f64, f64, f64) -> f64| {
+        std::array::from_fn(|k| make(start[k], end[k], step * start_rate[k], step * end_rate[k]))
+    };
+    [
+        start,
+        of(|_, _, rate, _| rate),
+        of(|start, end, rate, end_rate| 3.0 * (end - start) - 2.0 * rate - end_rate),
+        of(|start, end, rate, end_rate| 2.0 * (start - end) + rate + end_rate),
+    ]
+}
+
+/// Returns the coefficients of the polynomial of degree 5 of the part of a step that has these positions,
+/// velocities and accelerations at its two ends.
+fn quintic([start, end]: [[Vector; 3]; 2], step: f64) -> [Vector; 6] {
+    let coefficients: [[f64; 6]; 3] = std::array::from_fn(|k| {
+        let [x0, v0, a0] = [start[0][k], step * start[1][k], 0.5 * step * step * start[2][k]];
+        // The rest of the ends beyond the first three terms.
+        let x = end[0][k] - (x0 + v0 + a0);
+        let v = step * end[1][k] - (v0 + 2.0 * a0);
+        let a = step * step * end[2][k] - 2.0 * a0;
+        [x0, v0, a0, 10.0 * x - 4.0 * v + 0.5 * a, -15.0 * x + 7.0 * v - a, 6.0 * x - 3.0 * v + 0.5 * a]
+    });
+    std::array::from_fn(|term| std::array::from_fn(|k| coefficients[k][term]))
+}
+
+/// Returns the value of a polynomial.
+fn value<const N: usize, const TERMS: usize>(coefficients: &[[f64; N]; TERMS], part: f64) -> [f64; N] {
+    coefficients.iter().rev().fold([0.0; N], |sum, term| std::array::from_fn(|k| term[k] + part * sum[k]))
+}
+
+/// Returns the tide of a mass, and how fast it changes.
+fn tide(mass: f64, at: Vector, velocity: Vector) -> [Tensor; 2] {
+    let square: f64 = at.iter().map(|x| x * x).sum();
+    let along: f64 = (0..3).map(|k| at[k] * velocity[k]).sum::<f64>() / square;
+    let factor = mass / (square * square.sqrt());
+    let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
+    let of = |one: usize, other: usize| {
+        let diagonal = f64::from(one == other);
+        let product = 3.0 * at[one] * at[other] / square;
+        let turned = 3.0 * (velocity[one] * at[other] + at[one] * velocity[other]) / square;
+        [factor * (product - diagonal), factor * (turned - 5.0 * along * product + 3.0 * along * diagonal)]
+    };
+    let both = pairs.map(|(one, other)| of(one, other));
+    [both.map(|[tide, _]| tide), both.map(|[_, rate]| rate)]
+}
+
+impl Surroundings {
+    /// Returns what acts during a step on a subsystem with this extent. `centre` is its centre of mass, and
+    /// `others` has the other bodies, their masses times the gravitational constant, each with the time
+    /// that has passed since its last step at the start.
+    pub fn new(
+        (centre, since): (&Body, f64),
+        (extent, gravity): (f64, f64),
+        step: f64,
+        others: impl Iterator<Item = (f64, Body, f64)>,
+    ) -> Result<Surroundings> {
+        let ends = [predicted(centre, since), predicted(centre, since + step)];
+        let inner_mass = gravity * centre.mass;
+        let (mut near, mut nearest) = (Vec::new(), f64::INFINITY);
+        let (mut far, mut all) = ([[[0.0; 6]; 2]; 2], [[[0.0; 6]; 2]; 2]);
+        for (mass, body, since) in others {
+            // A look at where the body was is enough to leave it out.
+            let distance = length(&vector(|k| body.position[k] - centre.position[k]));
+            let ratio = extent / distance;
+            if mass * ratio * ratio * ratio < NEGLIGIBLE * inner_mass {
+                continue;
+            }
+            let from = [0, 1].map(|end| {
+                let there = predicted(&body, since + if end == 0 { 0.0 } else { step });
+                [
+                    vector(|k| there.position[k] - ends[end].position[k]),
+                    vector(|k| there.velocity[k] - ends[end].velocity[k]),
+                    vector(|k| there.derivatives[0][k] - ends[end].derivatives[0][k]),
+                ]
+            });
+            nearest = from.iter().fold(nearest, |nearest, [at, ..]| nearest.min(length(at)));
+            let is_near = from.iter().any(|[at, ..]| length(at) < NEAR * extent);
+            if is_near {
+                let motion = quintic(from, step);
+                memory::push(&mut near, Near { mass, motion }, "the bodies near a subsystem")?;
+            }
+            for (end, [at, velocity, _]) in from.into_iter().enumerate() {
+                let tides = tide(mass, at, velocity);
+                let add = |sums: &mut [Tensor; 2]| {
+                    sums.as_flattened_mut().iter_mut().zip(tides.as_flattened()).for_each(|(sum, tide)| *sum += tide);
+                };
+                add(&mut all[end]);
+                if !is_near {
+                    add(&mut far[end]);
+                }
+            }
+        }
+        let polynomial = |tides: [[Tensor; 2]; 2]| cubic([tides[0][0], tides[1][0]], [tides[0][1], tides[1][1]], step);
+        Ok(Surroundings { step, near, far: polynomial(far), all: polynomial(all), nearest })
+    }
+
+    /// Returns the distance of the nearest body, at either end of the step.
+    pub fn nearest(&self) -> f64 {
+        self.nearest
+    }
+
+    /// Returns the tide of all bodies at a part of the step.
+    pub fn tide(&self, part: f64) -> Tensor {
+        value(&self.all, part)
+    }
+}
+
+impl Perturbation for Surroundings {
+    fn add(&self, time: f64, positions: &[Vector], _velocities: &[Vector], accelerations: &mut [Vector]) {
+        let part = time / self.step;
+        let far = value(&self.far, part);
+        for (position, acceleration) in positions.iter().zip(accelerations.iter_mut()) {
+            let tide = applied(&far, *position);
+            *acceleration = vector(|k| acceleration[k] + tide[k]);
+        }
+        for near in &self.near {
+            let at = value(&near.motion, part);
+            let far = length(&at);
+            let on_centre = near.mass / (far * far * far);
+            for (position, acceleration) in positions.iter().zip(accelerations.iter_mut()) {
+                let from = vector(|k| at[k] - position[k]);
+                let distance = length(&from);
+                let on_body = near.mass / (distance * distance * distance);
+                *acceleration = vector(|k| acceleration[k] + (on_body * from[k] - on_centre * at[k]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tide_changes_as_its_rate_says() {
+        let (at, velocity, h) = ([0.7, -1.1, 0.4], [0.3, 0.2, -0.9], 1e-5);
+        let [_, rate] = tide(2.0, at, velocity);
+        let moved = |time: f64| tide(2.0, vector(|k| at[k] + time * velocity[k]), velocity)[0];
+        let (before, after) = (moved(-h), moved(h));
+        for k in 0..6 {
+            assert!(((after[k] - before[k]) / (2.0 * h) - rate[k]).abs() < 1e-8);
+        }
+    }
+
+    #[test]
+    fn a_polynomial_of_degree_5_is_found_from_its_ends() {
+        let terms =
+            [[1.0, -2.0, 0.5], [0.3, 0.7, -1.0], [2.0, 0.1, 0.4], [-1.0, 3.0, 0.2], [0.5, -0.6, 1.5], [1.1, 0.9, -0.8]];
+        let step: f64 = 0.4;
+        let end = |part: f64| -> [Vector; 3] {
+            let derivative = |order: usize| -> Vector {
+                vector(|k| {
+                    let of_term = |term: usize| {
+                        let falling: f64 = (0..order).map(|n| term as f64 - n as f64).product();
+                        if term < order { 0.0 } else { falling * terms[term][k] * part.powi((term - order) as i32) }
+                    };
+                    (0..6).map(of_term).sum::<f64>() / step.powi(order as i32)
+                })
+            };
+            [derivative(0), derivative(1), derivative(2)]
+        };
+        let found = quintic([end(0.0), end(1.0)], step);
+        for (found, expected) in found.iter().zip(&terms) {
+            assert!(length(&vector(|k| found[k] - expected[k])) < 1e-12, "{found:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn far_bodies_act_by_their_tide_nearly_as_by_themselves() {
+        let centre = Body::new(1.0, [1.0, 2.0, 3.0], [0.1, 0.0, -0.2]);
+        let body = Body::new(0.5, [1.3, 2.5, 2.6], [0.0, 0.3, 0.1]);
+        let acceleration = |extent: f64| {
+            let others = [(0.5, body, 0.0)].into_iter();
+            let surroundings = Surroundings::new((&centre, 0.0), (extent, 1.0), 0.01, others).unwrap();
+            let mut found = [[0.0; 3]; 2];
+            surroundings.add(0.004, &[[1e-3, 2e-3, 0.0], [0.0, 0.0, -1e-3]], &[[0.0; 3]; 2], &mut found);
+            found
+        };
+        let (near, far) = (acceleration(0.1), acceleration(1e-3));
+        for (near, far) in near.iter().zip(&far) {
+            let size = length(near);
+            assert!(size > 1e-4 && length(&vector(|k| near[k] - far[k])) < 0.01 * size, "{near:?} {far:?}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Close bodies that move together as one: a binary, a triple, two bodies that pass one another.
+//!
+//! A Hermite scheme sees the centre of mass alone; the motion around it is regularised. Positions and
+//! velocities around the centre have digits of their own, which those of the bodies in the frame of all
+//! would not have.
+
+use kyoho_core::{Result, memory};
+use kyoho_few_body::{Binary, System as FewBodies, kepler};
+
+use super::body::{Body, Vector, length, vector};
+
+/// What memory is for.
+const WHAT: &str = "subsystems";
+
+/// Bodies that move together, at the time of their centre of mass.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Subsystem {
+    /// The bodies: their places among all, or their numbers while they are under way. The first is that
+    /// under which the centre of mass moves.
+    pub members: Vec<usize>,
+    /// The centre of mass, with the mass of all, its step and its derivatives.
+    pub centre: Body,
+    /// The bodies around the centre of mass.
+    pub inner: FewBodies,
+    /// Whether other bodies are so near that they feel each member.
+    pub is_close: bool,
+    /// The time that they have reached since the start of the interval; 0 between intervals.
+    pub time: f64,
+}
+
+impl Subsystem {
+    /// Joins parts, of which each is some members, with their motion around a centre. Members ascend
+    /// afterwards. The centre of mass has no step and no derivatives, and the time is 0.
+    pub fn joined(parts: &[Subsystem]) -> Result<Subsystem> {
+        let total: f64 = parts.iter().map(|part| part.centre.mass).sum();
+        // From the first part's place, so that digits of small distances stay.
+        let first = parts.first().map_or_else(Body::default, |part| part.centre);
+        let mean = |of: fn(&Body) -> Vector| {
+            parts.iter().fold([0.0; 3], |sum, part| {
+                vector(|k| sum[k] + part.centre.mass / total * (of(&part.centre)[k] - of(&first)[k]))
+            })
+        };
+        let from_first = [mean(|body| body.position), mean(|body| body.velocity)];
+        let centre = Body::new(
+            total,
+            vector(|k| first.position[k] + from_first[0][k]),
+            vector(|k| first.velocity[k] + from_first[1][k]),
+        );
+        let count = parts.iter().map(|part| part.members.len()).sum();
+        let mut rows: Vec<(usize, f64, Vector, Vector)> = memory::room(count, WHAT)?;
+        for part in parts {
+            let place = vector(|k| (part.centre.position[k] - first.position[k]) - from_first[0][k]);
+            let speed = vector(|k| (part.centre.velocity[k] - first.velocity[k]) - from_first[1][k]);
+            for (row, &member) in part.members.iter().enumerate() {
+                let (position, velocity) = (part.inner.positions[row], part.inner.velocities[row]);
+                let position = vector(|k| place[k] + position[k]);
+                let velocity = vector(|k| speed[k] + velocity[k]);
+                rows.push((member, part.inner.masses[row], position, velocity));
+            }
+        }
+        rows.sort_unstable_by_key(|row| row.0);
+        Ok(Subsystem {
+            members: memory::collected(rows.iter().map(|row| row.0), WHAT)?,
+            centre,
+            inner: FewBodies {
+                masses: memory::collected(rows.iter().map(|row| row.1), WHAT)?,
+                positions: memory::collected(rows.iter().map(|row| row.2), WHAT)?,
+                velocities: memory::collected(rows.iter().map(|row| row.3), WHAT)?,
+                radii: Vec::new(),
+            },
+            is_close: false,
+            time: 0.0,
+        })
+    }
+
+    /// Returns one body as a part of its own.
+    pub fn alone(member: usize, body: &Body) -> Result<Subsystem> {
+        let one = |value: Vector| memory::collected([value], WHAT);
+        Ok(Subsystem {
+            members: memory::collected([member], WHAT)?,
+            centre: *body,
+            inner: FewBodies {
+                masses: memory::collected([body.mass], WHAT)?,
+                positions: one([0.0; 3])?,
+                velocities: one([0.0; 3])?,
+                radii: Vec::new(),
+            },
+            is_close: false,
+            time: 0.0,
+        })
+    }
+
+    /// Returns a copy.
+    pub fn copied(&self) -> Result<Subsystem> {
+        let inner = &self.inner;
+        let rows = |rows: &[Vector]| memory::collected(rows.iter().copied(), WHAT);
+        Ok(Subsystem {
+            members: memory::collected(self.members.iter().copied(), WHAT)?,
+            centre: self.centre,
+            inner: FewBodies {
+                masses: memory::collected(inner.masses.iter().copied(), WHAT)?,
+                positions: rows(&inner.positions)?,
+                velocities: rows(&inner.velocities)?,
+                radii: Vec::new(),
+            },
+            is_close: self.is_close,
+            time: self.time,
+        })
+    }
+
+    /// Returns the part of these of the bodies, around their own centre of mass.
+    pub fn part(&self, rows: &[usize]) -> Result<Subsystem> {
+        let parts =
+            memory::collected(rows.iter().map(|&row| Subsystem::alone(self.members[row], &self.body(row))), WHAT)?;
+        let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+        let mut part = Subsystem::joined(&parts)?;
+        // Distances from the digits that the motion around the centre has.
+        let mass: f64 = part.inner.masses.iter().sum();
+        for (rows_of, into) in
+            [(&self.inner.positions, &mut part.inner.positions), (&self.inner.velocities, &mut part.inner.velocities)]
+        {
+            let mut mean = [0.0; 3];
+            for &row in rows {
+                let share = if mass > 0.0 { self.inner.masses[row] / mass } else { 1.0 / rows.len() as f64 };
+                mean = vector(|k| mean[k] + share * rows_of[row][k]);
+            }
+            into.iter_mut().zip(rows).for_each(|(into, &row)| *into = vector(|k| rows_of[row][k] - mean[k]));
+        }
+        Ok(part)
+    }
+
+    /// Returns a body in the frame of all, with the step and the derivatives of the centre.
+    pub fn body(&self, row: usize) -> Body {
+        let (position, velocity) = (self.inner.positions[row], self.inner.velocities[row]);
+        Body {
+            mass: self.inner.masses[row],
+            position: vector(|k| self.centre.position[k] + position[k]),
+            velocity: vector(|k| self.centre.velocity[k] + velocity[k]),
+            ..self.centre
+        }
+    }
+
+    /// Returns separation and relative velocity of the second body from the first.
+    pub fn pair(&self) -> (Vector, Vector) {
+        let of = |rows: &[Vector]| vector(|k| rows[1][k] - rows[0][k]);
+        (of(&self.inner.positions), of(&self.inner.velocities))
+    }
+
+    /// Returns the orbit of two bodies that stay within a distance of one another, `None` for others.
+    pub fn orbit(&self, gravity: f64, within: f64) -> Option<kepler::Orbit> {
+        if self.members.len() != 2 {
+            return None;
+        }
+        let (separation, velocity) = self.pair();
+        let mass = gravity * self.centre.mass;
+        let is_bound = kepler::energy(mass, separation, velocity) < 0.0;
+        let orbit = kepler::orbit(mass, separation, velocity);
+        (is_bound && orbit.semi_major_axis * (1.0 + orbit.eccentricity) < within).then_some(orbit)
+    }
+
+    /// Returns the bound pairs, and pairs of pairs, innermost first, with members by their rows.
+    pub fn binaries(&self, gravity: f64) -> Result<Vec<Binary>> {
+        self.inner.binaries(gravity)
+    }
+
+    /// Returns how far the bodies come from one another: up to the apocentre of a binary, and up to a
+    /// distance where they are none.
+    pub fn extent(&self, gravity: f64, within: f64) -> f64 {
+        self.orbit(gravity, within).map_or(within, |orbit| orbit.semi_major_axis * (1.0 + orbit.eccentricity))
+    }
+
+    /// Returns kinetic and potential energy around the centre.
+    pub fn inner_energy(&self, gravity: f64) -> [f64; 2] {
+        let FewBodies { masses, positions, velocities, .. } = &self.inner;
+        let (mut kinetic, mut potential) = (0.0, 0.0);
+        for one in 0..masses.len() {
+            kinetic += 0.5 * masses[one] * length(&velocities[one]).powi(2);
+            for other in 0..one {
+                let distance = length(&vector(|k| positions[one][k] - positions[other][k]));
+                potential -= gravity * masses[one] * masses[other] / distance;
+            }
+        }
+        [kinetic, potential]
+    }
+
+    /// Returns the potential energy of the bodies with one outside, beyond that of the centre with it.
+    pub fn beyond_centre(&self, gravity: f64, outside: &Body) -> f64 {
+        let from = vector(|k| outside.position[k] - self.centre.position[k]);
+        let far = length(&from);
+        let sum = self.inner.masses.iter().zip(&self.inner.positions).fold(0.0, |sum, (mass, position)| {
+            // 1 / |d - x| - 1 / |d| without the difference of near numbers.
+            let near = length(&vector(|k| from[k] - position[k]));
+            let product: f64 = (0..3).map(|k| position[k] * (2.0 * from[k] - position[k])).sum();
+            sum + mass * product / (near * far * (near + far))
+        });
+        -gravity * outside.mass * sum
+    }
+}
