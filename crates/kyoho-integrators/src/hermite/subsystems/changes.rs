@@ -69,7 +69,8 @@ impl Subsystems {
                 let distance = length(&vector(|k| there[k] - here[k]));
                 let has_mass = inner.masses[*one] + inner.masses[*other] > 0.0;
                 let extents = extent + other_extent;
-                let apart = if extents > 0.0 { LEAVE * CLOSE * extents } else { self.leave() };
+                let alone = if count > 2 { LEAVE * self.leave() } else { self.leave() };
+                let apart = if extents > 0.0 { LEAVE * CLOSE * extents } else { alone };
                 if has_mass && distance < apart {
                     parts.join([*one, *other]);
                 }
@@ -281,6 +282,11 @@ impl Subsystems {
         let count = |place: usize| subsystems[place].map_or(1, |subsystem| subsystem.members.len());
         let body = |place: usize, row: usize| subsystems[place].map_or(*pair[place].1, |subsystem| subsystem.body(row));
         let mut rows = (0..count(0)).flat_map(|row| (0..count(1)).map(move |second| (row, second)));
-        rows.any(|(row, second)| joins(&body(0, row), &body(1, second), self.radius, gravity))
+        let is_loose = subsystems.iter().any(Option::is_some);
+        rows.any(|(row, second)| {
+            let (one, other) = (body(0, row), body(1, second));
+            let distance = length(&vector(|k| other.position[k] - one.position[k]));
+            is_loose && distance < self.leave() || joins(&one, &other, self.radius, gravity)
+        })
     }
 }

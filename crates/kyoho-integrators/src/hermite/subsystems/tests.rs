@@ -133,7 +133,7 @@ fn two_bodies_fall_through_one_another() {
 
 #[test]
 fn a_cold_collapse_of_points_keeps_its_energy() {
-    let mut cold = plummer(32);
+    let mut cold = plummer(64);
     cold.iter_mut().for_each(|body| body.velocity = [0.0; 3]);
     let (hermite, error) = run(Order::Sixth, cold, 0.25, 6);
     assert!(error < 1e-4, "{error:e} after {} blocks", hermite.counts().block_steps);
