@@ -5,6 +5,7 @@
 //! would not have.
 
 use kyoho_core::{Result, memory};
+use kyoho_few_body::averaged::{self, Tensor};
 use kyoho_few_body::{Binary, System as FewBodies, kepler};
 
 use super::body::{Body, Vector, length, vector};
@@ -24,6 +25,9 @@ pub struct Subsystem {
     pub inner: FewBodies,
     /// Whether other bodies are so near that they feel each member.
     pub is_close: bool,
+    /// The mean products of the separation's components over the orbit, of two bodies that stay near one
+    /// another, as far as they have been computed.
+    pub(crate) mean_products: Option<Tensor>,
     /// The time that they have reached since the start of the interval; 0 between intervals.
     pub time: f64,
 }
@@ -69,6 +73,7 @@ impl Subsystem {
                 radii: Vec::new(),
             },
             is_close: false,
+            mean_products: None,
             time: 0.0,
         })
     }
@@ -86,6 +91,7 @@ impl Subsystem {
                 radii: Vec::new(),
             },
             is_close: false,
+            mean_products: None,
             time: 0.0,
         })
     }
@@ -104,6 +110,7 @@ impl Subsystem {
                 radii: Vec::new(),
             },
             is_close: self.is_close,
+            mean_products: self.mean_products,
             time: self.time,
         })
     }
@@ -146,6 +153,25 @@ impl Subsystem {
         (of(&self.inner.positions), of(&self.inner.velocities))
     }
 
+    /// Returns the bodies around the centre at a time, to which two bodies go on as if they were alone;
+    /// more are where they were last.
+    pub(crate) fn at(&self, gravity: f64, time: f64) -> Result<FewBodies> {
+        let mut inner = self.copied()?.inner;
+        if time == self.time || self.members.len() != 2 {
+            return Ok(inner);
+        }
+        let (separation, velocity) = self.pair();
+        let advanced = kepler::advance(gravity * self.centre.mass, separation, velocity, time - self.time);
+        if let Some((separation, velocity)) = advanced {
+            let parts = [-inner.masses[1] / self.centre.mass, inner.masses[0] / self.centre.mass];
+            for (row, part) in parts.into_iter().enumerate() {
+                inner.positions[row] = separation.map(|x| part * x);
+                inner.velocities[row] = velocity.map(|x| part * x);
+            }
+        }
+        Ok(inner)
+    }
+
     /// Returns the orbit of two bodies that stay within a distance of one another, `None` for others.
     pub fn orbit(&self, gravity: f64, within: f64) -> Option<kepler::Orbit> {
         if self.members.len() != 2 {
@@ -161,6 +187,13 @@ impl Subsystem {
     /// Returns the bound pairs, and pairs of pairs, innermost first, with members by their rows.
     pub fn binaries(&self, gravity: f64) -> Result<Vec<Binary>> {
         self.inner.binaries(gravity)
+    }
+
+    /// Computes what the bodies do to others for some time, if they stay within a distance of one another.
+    pub(crate) fn average(&mut self, gravity: f64, within: f64) {
+        let (separation, velocity) = if self.members.len() == 2 { self.pair() } else { Default::default() };
+        let products = |_| averaged::mean_products(gravity * self.centre.mass, separation, velocity);
+        self.mean_products = self.orbit(gravity, within).map(products);
     }
 
     /// Returns how far the bodies come from one another: up to the apocentre of a binary, and up to a

@@ -35,7 +35,9 @@ impl Subsystems {
         for members in parts.sets()?.into_iter().filter(|members| members.len() > 1) {
             let alone = members.iter().map(|&number| Subsystem::alone(number, &body(number)));
             let alone = memory::collected(alone, WHAT)?.into_iter().collect::<Result<Vec<_>>>()?;
-            memory::push(&mut self.all, Subsystem::joined(&alone)?, WHAT)?;
+            let mut subsystem = Subsystem::joined(&alone)?;
+            subsystem.average(gravity, self.leave());
+            memory::push(&mut self.all, subsystem, WHAT)?;
         }
         self.name_roles(count)
     }

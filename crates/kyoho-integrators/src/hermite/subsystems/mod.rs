@@ -17,7 +17,7 @@ use kyoho_hal::threads::Threads;
 
 use super::block::{Block, Moving};
 use super::scheme::MOST;
-use crate::body::{Vector, vector};
+use crate::body::{Vector, length, vector};
 use crate::subsystems::Subsystem;
 pub use changes::Changes;
 use reaction::{inner_motion, pull, quadrupole};
@@ -35,8 +35,11 @@ const LEAVE: f64 = 2.0;
 const CLOSE: f64 = 5.0;
 /// Bodies within this many times the extent of a binary feel each member.
 const RESOLVED: f64 = 20.0;
-/// A subsystem acts on bodies as more than its centre up to this many times its extent.
-const REACH: f64 = 1e5;
+/// A body that was somewhere may be so much more important where it is.
+const CAUTION: f64 = 16.0;
+/// A subsystem acts on a body as its centre alone where the rest is below this part of the body's
+/// acceleration.
+const LEAST_PART: f64 = 1e-13;
 
 const WHAT: &str = "subsystems";
 
@@ -171,7 +174,7 @@ impl Subsystems {
     }
 
     /// Moves the members of subsystems whose centres make a step in the block to its end, and those of
-    /// subsystems that act by each member.
+    /// subsystems that act by each member on bodies of the block.
     pub fn evolve(&mut self, block: &Block, (moving, members): (&[Moving], &[usize]), threads: &Threads) -> Result<()> {
         if self.all.is_empty() {
             return Ok(());
@@ -185,7 +188,9 @@ impl Subsystems {
         };
         let acts = |number: usize| !matches!(roles[number], Role::Hidden(_)) && moving[number].body.mass != 0.0;
         let moves = |subsystem: &Subsystem| {
-            members.binary_search(&subsystem.members[0]).is_ok() || acts_by_members(subsystem, gravity, leave)
+            members.binary_search(&subsystem.members[0]).is_ok()
+                || subsystem.is_close
+                || subsystem.mean_products.is_none()
         };
         let mut steps: Vec<(&mut Subsystem, Result<()>)> = memory::room(self.all.len(), WHAT)?;
         steps.extend(self.all.iter_mut().filter(|subsystem| moves(subsystem)).map(|subsystem| (subsystem, Ok(()))));
@@ -203,6 +208,7 @@ impl Subsystems {
                 subsystem.is_close = surroundings.nearest() < RESOLVED * extent;
                 advance(subsystem, (gravity, leave), step, &surroundings)
             });
+            subsystem.average(gravity, leave);
             subsystem.time = block.now * interval;
         });
         steps.into_iter().try_for_each(|(_, outcome)| outcome)
@@ -220,8 +226,9 @@ impl Subsystems {
         let mut acting: Vec<Acting> = memory::room(self.all.len(), WHAT)?;
         for subsystem in &self.all {
             let at = self.at(block, (moving, stepping), subsystem.members[0]);
-            let mut one = Acting::new(subsystem, (block.plan.gravity, self.leave()), at)?;
-            if let How::Members(members) = &mut one.how {
+            let time = block.now * block.plan.interval;
+            let mut one = Acting::new(subsystem, (block.plan.gravity, self.leave()), time, at)?;
+            if !one.members.is_empty() {
                 let near2 = (NEAR * subsystem.extent(block.plan.gravity, self.leave())).powi(2);
                 let others = self.acting_numbers(moving, one.number).filter_map(|other| {
                     let there = self.at(block, (moving, stepping), other);
@@ -229,7 +236,7 @@ impl Subsystems {
                     let is_near = from[0].iter().map(|x| x * x).sum::<f64>() < near2;
                     is_near.then_some((block.plan.gravity * moving[other].body.mass, from))
                 });
-                add_tides(members, others);
+                add_tides(&mut one.members, others);
             }
             acting.push(one);
         }
@@ -245,14 +252,18 @@ impl Subsystems {
             for acting in &acting {
                 if acting.number == number {
                     own = Some(acting);
-                    continue;
+                } else {
+                    acting.add(&mut sums, 1.0, &here);
                 }
-                acting.add(&mut sums, 1.0, &here);
             }
             if let Some(own) = own {
                 for other in self.acting_numbers(moving, number) {
-                    let there = self.at(block, (moving, stepping), other);
-                    own.add(&mut sums, -moving[other].body.mass / own.mass, &there);
+                    let body = &moving[other].body;
+                    let part = -body.mass / own.mass;
+                    // A look at where the body was is enough to leave it out.
+                    if own.counts_for(&sums[0], CAUTION * part, &body.position) {
+                        own.add(&mut sums, part, &self.at(block, (moving, stepping), other));
+                    }
                 }
             }
             self.found[place] = sums;
@@ -299,66 +310,60 @@ fn add_tides(members: &mut [(f64, [Vector; MOST])], others: impl Iterator<Item =
     }
 }
 
-/// Whether others feel each member of a subsystem.
-fn acts_by_members(subsystem: &Subsystem, gravity: f64, leave: f64) -> bool {
-    subsystem.is_close || subsystem.orbit(gravity, leave).is_none()
-}
-
 /// A subsystem at the time of a block, as it acts on others beyond the mass at its centre.
 struct Acting {
     number: usize,
     mass: f64,
     at: [Vector; MOST],
-    /// The square of the distance up to which it acts so.
-    reach2: f64,
-    how: How,
-}
-
-/// How a subsystem acts on others.
-enum How {
-    /// By the mean products of the separation's components, and its reduced mass times the
-    /// gravitational constant.
-    Quadrupole(Tensor, f64),
-    /// By each member, of a mass times the gravitational constant, with its motion around the centre.
-    Members(Vec<(f64, [Vector; MOST])>),
+    /// Its mass times the gravitational constant and the square of its extent.
+    strength: f64,
+    /// How it acts beyond a distance, whose square is the last number: by the mean products of the
+    /// separation's components, and its reduced mass times the gravitational constant.
+    quadrupole: Option<(Tensor, f64, f64)>,
+    /// How it acts on nearer bodies: by each member, of a mass times the gravitational constant, with its
+    /// motion around the centre. Without members the quadrupole acts on these too.
+    members: Vec<(f64, [Vector; MOST])>,
 }
 
 impl Acting {
-    fn new(subsystem: &Subsystem, (gravity, leave): (f64, f64), at: [Vector; MOST]) -> Result<Acting> {
+    fn new(subsystem: &Subsystem, (gravity, leave): (f64, f64), time: f64, at: [Vector; MOST]) -> Result<Acting> {
         let (number, mass) = (subsystem.members[0], subsystem.centre.mass);
-        let hard = subsystem.orbit(gravity, leave);
         let extent = subsystem.extent(gravity, leave);
-        let how = match hard.filter(|_| !subsystem.is_close) {
-            Some(_) => {
-                let (separation, velocity) = subsystem.pair();
-                let [one, other] = [0, 1].map(|row| subsystem.inner.masses[row]);
-                let products = averaged::mean_products(gravity * mass, separation, velocity);
-                How::Quadrupole(products, gravity * one * (other / mass))
-            }
-            None => {
-                let motion = inner_motion(gravity, &subsystem.inner)?;
-                let masses = subsystem.inner.masses.iter().map(|mass| gravity * mass);
-                How::Members(memory::collected(masses.zip(motion), WHAT)?)
-            }
-        };
-        Ok(Acting { number, mass, at, reach2: (REACH * extent).powi(2), how })
+        let quadrupole = subsystem.mean_products.map(|products| {
+            let [one, other] = [0, 1].map(|row| subsystem.inner.masses[row]);
+            (products, gravity * one * (other / mass), (RESOLVED * extent).powi(2))
+        });
+        let mut members = Vec::new();
+        if quadrupole.is_none() || subsystem.is_close && subsystem.time == time {
+            let motion = inner_motion(gravity, &subsystem.at(gravity, time)?)?;
+            let masses = subsystem.inner.masses.iter().map(|mass| gravity * mass);
+            members = memory::collected(masses.zip(motion), WHAT)?;
+        }
+        Ok(Acting { number, mass, at, strength: gravity * mass * extent * extent, quadrupole, members })
+    }
+
+    /// Whether a part of what the subsystem does to a body there, beyond its centre, changes an acceleration.
+    fn counts_for(&self, acceleration: &Vector, part: f64, there: &Vector) -> bool {
+        let square = |of: &dyn Fn(usize) -> f64| (0..3).map(|k| of(k) * of(k)).sum::<f64>();
+        let distance2 = square(&|k| there[k] - self.at[0][k]);
+        part.abs() * self.strength >= LEAST_PART * square(&|k| acceleration[k]).sqrt() * distance2 * distance2
     }
 
     /// Adds what the subsystem gives a body there, times a factor.
     fn add(&self, sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
-        let from: [Vector; MOST] = std::array::from_fn(|term| vector(|k| there[term][k] - self.at[term][k]));
-        if from[0].iter().map(|x| x * x).sum::<f64>() >= self.reach2 {
+        if !self.counts_for(&sums[0], factor, &there[0]) {
             return;
         }
-        match &self.how {
-            How::Quadrupole(products, reduced) => add(sums, factor, &quadrupole(products, *reduced, from)),
-            How::Members(members) => {
-                for (mass, motion) in members {
-                    let apart = std::array::from_fn(|term| vector(|k| from[term][k] - motion[term][k]));
-                    add(sums, factor, &pull(*mass, apart));
-                    add(sums, -factor, &pull(*mass, from));
-                }
-            }
+        let from: [Vector; MOST] = std::array::from_fn(|term| vector(|k| there[term][k] - self.at[term][k]));
+        let distance2: f64 = from[0].iter().map(|x| x * x).sum();
+        let far = self.quadrupole.filter(|(.., within2)| self.members.is_empty() || distance2 > *within2);
+        if let Some((products, reduced, _)) = far {
+            return add(sums, factor, &quadrupole(&products, reduced, from));
+        }
+        for (mass, motion) in &self.members {
+            let apart = std::array::from_fn(|term| vector(|k| from[term][k] - motion[term][k]));
+            add(sums, factor, &pull(*mass, apart));
+            add(sums, -factor, &pull(*mass, from));
         }
     }
 }

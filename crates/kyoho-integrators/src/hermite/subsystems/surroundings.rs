@@ -14,7 +14,7 @@ use crate::hermite::scheme::predicted;
 pub const NEAR: f64 = 60.0;
 
 /// Tides below this part of the inner pull count for nothing.
-const NEGLIGIBLE: f64 = 1e-17;
+const NEGLIGIBLE: f64 = 1e-14;
 
 /// A near body: its mass times the gravitational constant, and its motion from the centre of mass as a
 /// polynomial of the part of the step.
