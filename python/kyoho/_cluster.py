@@ -311,7 +311,9 @@ class Cluster(Handle):
         radii: Any = None,
     ) -> None:
         """Changes bodies, at the time of the cluster: what is None stays. On an error none is
-        changed. The next evolution begins with new forces and first steps of all bodies.
+        changed. After other changes than of radii the next evolution begins with new forces of all
+        bodies. Those whose forces are nearly as before keep their steps: a small change of a mass
+        costs one force of all in order 4, and two in orders 6 and 8.
 
         Parameters
         ----------
@@ -430,7 +432,7 @@ class Cluster(Handle):
 
     def add_field(self, field: str, **parameters: Any) -> None:
         """Adds a field, which acts on all bodies beside their own gravity from now on. Several fields
-        add up. The next evolution begins with new forces and first steps of all bodies.
+        add up. The next evolution begins with new forces of all bodies.
 
         Parameters
         ----------

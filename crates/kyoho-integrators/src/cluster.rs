@@ -194,7 +194,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// Changes bodies, none of them if one is wrong.
+    /// Changes bodies, none of them if one is wrong. Where masses or velocities were changed, the next
+    /// evolution begins with new forces of all bodies; those whose forces are nearly as before keep
+    /// their steps. A body at another place begins with a first step.
     pub fn change(&mut self, changes: &[(i32, Change)]) -> Result<()> {
         for (identifier, change) in changes {
             self.place(*identifier)?;
@@ -207,6 +209,10 @@ impl Cluster {
             body.mass = mass.unwrap_or(body.mass);
             body.position = position.unwrap_or(body.position);
             body.velocity = velocity.unwrap_or(body.velocity);
+            if body.position != before.position {
+                // What it has of another place says nothing of its next step.
+                *body = Body::new(body.mass, body.position, body.velocity);
+            }
             self.is_changed |= *body != before;
             self.has_encounters = false;
             if let Some(radius) = radius {
@@ -240,8 +246,8 @@ impl Cluster {
     }
 
     /// Adds a field that acts on all bodies, from now on: one that has a built-in name, or that is a
-    /// text. It needs the numbers of each of its parameters. The next evolution begins with new forces
-    /// and first steps of all bodies. After an error there are the fields that there were.
+    /// text. It needs the numbers of each of its parameters. The next evolution begins with new forces of
+    /// all bodies. After an error there are the fields that there were.
     pub fn add_field(&mut self, field: &str, parameters: &Parameters) -> Result<()> {
         self.add_made_field(Field::new(field, parameters, self.setup.order, self.setup.level)?)
     }
@@ -297,8 +303,6 @@ impl Cluster {
             self.has_other_radii = false;
         }
         if self.is_changed {
-            let fresh = |body: &mut Body| *body = Body::new(body.mass, body.position, body.velocity);
-            self.integrator.bodies_mut().iter_mut().for_each(fresh);
             self.integrator.start().map_err(|error| self.named(error))?;
             self.is_changed = false;
         }
@@ -490,6 +494,8 @@ impl Change {
     }
 }
 
+#[cfg(test)]
+mod change_tests;
 #[cfg(test)]
 mod field_tests;
 #[cfg(test)]

@@ -139,8 +139,8 @@ pub unsafe extern "C" fn kyoho_integrator_add_bodies(
 }
 
 /// Changes bodies at the time of the integrator; arrays that are NULL leave what bodies have. After
-/// other changes than of radii, the next evolution begins with new forces and first steps of all
-/// bodies.
+/// other changes than of radii, the next evolution begins with new forces of all bodies. Those whose
+/// forces are nearly as before keep their steps, and others, or at other places, have first steps.
 ///
 /// Errors, after which no body was changed: as `kyoho_integrator_add_bodies`, and KYOHO_BAD_OPTION
 /// also for an identifier that no body has.
@@ -248,8 +248,8 @@ pub unsafe extern "C" fn kyoho_integrator_identifiers(
 /// `field` is a built-in name (docs/fields.md has them) or a text of the language of pairs without
 /// sources, which ends with a zero. `names` has the names of its parameters with spaces between
 /// them, and `numbers` the `count` numbers of all of these, one after another: three of a vector.
-/// Both may be NULL for a field without parameters. The next evolution begins with new forces and
-/// first steps of all bodies. Block steps with fields are the host's, also on GPUs.
+/// Both may be NULL for a field without parameters. The next evolution begins with new forces of
+/// all bodies. Block steps with fields are the host's, also on GPUs.
 ///
 /// Errors, after which no field was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT,
 /// KYOHO_BAD_OPTION (an unknown name, a parameter that is missing or that the field has not, a

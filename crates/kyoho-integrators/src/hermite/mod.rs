@@ -7,6 +7,7 @@
 
 mod block;
 mod criterion;
+mod kept;
 mod on_device;
 mod passages;
 mod schedule;
@@ -29,6 +30,7 @@ use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 
 use block::{Block, FAR, Moving};
 use criterion::Criterion;
+use kept::Kept;
 use passages::Passages;
 use schedule::{Schedule, longest_before};
 use scheme::given;
@@ -454,6 +456,7 @@ impl Integrator for Hermite {
             subsystems.find(bodies.len(), self.plan.gravity, |number| bodies[numbering.place(number)])?;
         }
         self.set_out();
+        let before = Kept::of(self.moving.iter().map(|moving| &moving.body))?;
         self.moving.iter_mut().for_each(|moving| moving.body.step = 0.0);
         self.send_all()?;
         let shown = (0..self.bodies.len()).filter(|number| !self.is_hidden(*number));
@@ -461,8 +464,8 @@ impl Integrator for Hermite {
         self.first_forces(0.0, &numbers)?;
         for &number in &numbers {
             let body = &mut self.moving[number].body;
-            self.counts.limited_steps += u64::from(self.plan.is_limited(body.step));
-            body.step = self.plan.allowed(body.step);
+            let is_limited = before.choose(number, body, self.scheme, &self.plan);
+            self.counts.limited_steps += u64::from(is_limited);
         }
         self.come_back();
         Ok(())
