@@ -1,5 +1,6 @@
 //! Bodies with identifiers that come, go and change between the times to which they evolve.
 
+mod forces;
 mod state;
 
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use kyoho_engine::{Setup, System};
 
 use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
-use super::energy::{Energies, Energy};
+use super::energy::{Energies, Energy, NearestBodies};
 use super::fields::{Field, Fields, Parameters};
 use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
 use super::{Approach, Counts, EnergyJump, Integrator};
@@ -81,6 +82,7 @@ pub struct Cluster {
     choices: Choices,
     integrator: Box<dyn Integrator + Send>,
     energies: Option<Energies>,
+    nearest_bodies: Option<NearestBodies>,
     tree: Option<TreeAccuracy>,
     time: f64,
     identifiers: Vec<i32>,
@@ -111,6 +113,7 @@ impl Cluster {
             choices,
             integrator: super::in_fields(system, &plan, Vec::new(), fields)?,
             energies: None,
+            nearest_bodies: None,
             tree,
             time: choices.time,
             identifiers: Vec::new(),
@@ -359,13 +362,8 @@ impl Cluster {
 
     /// Returns the energies of the bodies.
     pub fn energies(&mut self) -> Result<Energy> {
-        let Choices { softening, .. } = self.choices;
-        if self.energies.is_none() {
-            let energies = Energies::new(&self.setup, self.choices.gravity(), softening)?;
-            self.energies = Some(energies.by_tree(self.tree)?);
-        }
-        let defect = || Error::Internal { what: "energies were not made".into() };
-        let energy = self.energies.as_mut().ok_or_else(defect)?.of(self.integrator.bodies())?;
+        let Self { energies, integrator, .. } = self;
+        let energy = made(energies, &self.setup, &self.choices, self.tree)?.of(integrator.bodies())?;
         Ok(Energy { field: self.field_energy()?, ..energy })
     }
 
@@ -386,6 +384,19 @@ impl Cluster {
             other => other,
         }
     }
+}
+
+/// Returns what computes energies and forces, which is made at the first call.
+fn made<'a>(
+    energies: &'a mut Option<Energies>,
+    setup: &Setup,
+    choices: &Choices,
+    tree: Option<TreeAccuracy>,
+) -> Result<&'a mut Energies> {
+    if energies.is_none() {
+        *energies = Some(Energies::new(setup, choices.gravity(), choices.softening)?.by_tree(tree)?);
+    }
+    energies.as_mut().ok_or_else(|| Error::Internal { what: "energies were not made".into() })
 }
 
 /// Keeps the items that stay.

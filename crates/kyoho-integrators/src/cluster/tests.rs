@@ -257,3 +257,32 @@ fn the_nearest_of_bodies_are_named_where_some_have_no_mass() {
     evolve(&mut cluster, 2.1);
     assert!((cluster.bodies()[0].position[0] - before - 2.0).abs() < 1e-12);
 }
+
+#[test]
+fn forces_and_nearest_bodies_are_those_of_the_textbook() {
+    for (order, dt_max) in ALL {
+        let mut cluster = cluster(order, Choices { dt_max, gravity: 2.0, softening: 3.0, ..Choices::default() });
+        cluster.add(&[body(1, 5.0, [0.0; 3], [0.0; 3]), body(2, 0.0, [1.0, 0.0, 0.0], [0.0; 3])]).unwrap();
+        cluster.add(&[body(3, 7.0, [4.0, 0.0, 0.0], [0.0; 3])]).unwrap();
+        // Distances 4 and 3, and a softening of 3.
+        let near = 1.0 / 18f64.sqrt();
+        let first = (-2.0 * 7.0 / 5.0, [2.0 * 7.0 * 4.0 / 125.0, 0.0, 0.0]);
+        let second =
+            (-2.0 * (5.0 / 10f64.sqrt() + 7.0 * near), [2.0 * (21.0 * near.powi(3) - 5.0 / 10f64.powf(1.5)), 0.0, 0.0]);
+        let same = |found: &[(f64, Vector)], expected: &[(f64, Vector)]| {
+            for ((potential, acceleration), (p, a)) in found.iter().zip(expected) {
+                assert!((potential - p).abs() < 1e-14 && (acceleration[0] - a[0]).abs() < 1e-14, "{found:?}");
+            }
+            assert_eq!(found.len(), expected.len());
+        };
+        same(&cluster.forces(&[1, 0]).unwrap(), &[second, first]);
+        assert_eq!(cluster.nearest(&[0, 1, 2]).unwrap(), [Some((1, 1.0)), Some((0, 1.0)), Some((1, 3.0))]);
+        // A field adds its part.
+
+        cluster.add_field("point_mass", &[("mass", &[3.0])]).unwrap();
+        same(&cluster.forces(&[1]).unwrap(), &[(second.0 - 6.0, [second.1[0] - 6.0, 0.0, 0.0])]);
+        cluster.remove(&[1, 3]).unwrap();
+        assert_eq!(cluster.nearest(&[0]).unwrap(), [None]);
+        same(&cluster.forces(&[0]).unwrap(), &[(-6.0, [-6.0, 0.0, 0.0])]);
+    }
+}
