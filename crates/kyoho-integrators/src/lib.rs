@@ -14,6 +14,7 @@ mod leapfrog;
 mod numbering;
 pub mod plan;
 pub mod subsystems;
+mod sweeps;
 
 use std::fmt::Display;
 

@@ -5,13 +5,13 @@ use kyoho_core::Order;
 use super::tests::{body, cluster, evolve};
 use super::*;
 
-const BODIES: i32 = 48;
+const BODIES: i64 = 48;
 
 /// Bodies of random places and velocities in a ball.
-fn ball() -> Vec<(i32, Change)> {
+fn ball() -> Vec<(i64, Change)> {
     let mut random = crate::tests::random();
     let mut vector = |size: f64| -> Vector { std::array::from_fn(|_| size * (random() - 0.5)) };
-    (0..BODIES).map(|number| body(number, 1.0 / f64::from(BODIES), vector(2.0), vector(1.0))).collect()
+    (0..BODIES).map(|number| body(number, 1.0 / BODIES as f64, vector(2.0), vector(1.0))).collect()
 }
 
 /// Returns the steps of bodies and the sum of the errors of the energy of a run in which masses are
@@ -22,7 +22,7 @@ fn run(order: Order, factor: f64, kick: f64) -> (u64, f64) {
     evolve(&mut cluster, 0.25);
     let (start, mut errors) = (cluster.counts().steps, 0.0);
     for number in 1..=16 {
-        let changes: Vec<(i32, Change)> = cluster
+        let changes: Vec<(i64, Change)> = cluster
             .identifiers()
             .iter()
             .zip(cluster.bodies())
@@ -56,7 +56,7 @@ fn small_changes_of_masses_and_velocities_leave_steps_as_they_are() {
 #[test]
 fn bodies_whose_forces_are_others_get_first_steps() {
     for order in [Order::Fourth, Order::Sixth, Order::Eighth] {
-        let pair = |mass: f64, identifier: i32, side: f64| {
+        let pair = |mass: f64, identifier: i64, side: f64| {
             body(identifier, mass, [0.5 * side, 0.0, 0.0], [0.0, 0.5 * side, 0.0])
         };
         let mut changed = cluster(order, Choices::default());

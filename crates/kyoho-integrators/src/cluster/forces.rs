@@ -21,7 +21,7 @@ impl Cluster {
             let Body { position, velocity, .. } = integrator.bodies()[*place];
             let named = |error: Error| match error {
                 Error::FieldNotFinite { what, field, value, .. } => {
-                    Error::FieldNotFinite { what, body: self.identifiers[*place].into(), field, value }
+                    Error::FieldNotFinite { what, body: self.identifiers[*place], field, value }
                 }
                 other => other,
             };
