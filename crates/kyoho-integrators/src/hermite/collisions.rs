@@ -133,3 +133,49 @@ impl Collisions {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Integrator;
+    use crate::fields::Fields;
+    use crate::hermite::{Hermite, Scheme};
+    use crate::plan::{Plan, StepCriterion};
+    use kyoho_core::{Order, Precision};
+    use kyoho_engine::{Setup, System};
+
+    use super::*;
+
+    #[test]
+    fn bodies_collide_beside_those_that_move_in_a_subsystem() {
+        for order in [Order::Fourth, Order::Sixth, Order::Eighth] {
+            let plan = Plan {
+                order,
+                precision: Precision::Double,
+                gravity: 1.0,
+                softening: 0.0,
+                eta: 0.1,
+                criterion: StepCriterion::Usual,
+                eta4: 0.01,
+                step: 0.0,
+                longest: 1.0,
+                shortest: 1e-12,
+                interval: 1.0,
+                tree: None,
+            };
+            let pair = |side: f64| Body::new(0.5, [side * 5e-5, 0.0, 0.0], [0.0, side * 50.0, 0.0]);
+            let small = |side: f64| Body::new(0.0, [side * 0.4, 3.0, 0.0], [-side, 0.0, 0.0]);
+            let bodies =
+                vec![pair(1.0), pair(-1.0), small(1.0), small(-1.0), Body::new(0.5, [0.0, -9.0, 0.0], [0.0; 3])];
+            let system = System::new(&Setup::on_cpu(order, plan.precision)).unwrap();
+            let scheme = Scheme::of(order).unwrap();
+            let mut hermite = Hermite::new(system, plan, scheme, (bodies, Fields::default())).unwrap();
+            hermite.set_subsystems(Some(1e-3)).unwrap();
+            hermite.watch(Encounters::new(0.0, vec![1e-6; 5]));
+            hermite.start().unwrap();
+            hermite.advance(&mut |_, _| true).unwrap();
+            assert_eq!(hermite.subsystems().0.len(), 1, "{order:?}");
+            let [found] = hermite.encounters() else { panic!("{order:?}: {:?}", hermite.encounters()) };
+            assert!(found.bodies == [2, 3] && (found.time - 0.4).abs() < 0.01, "{order:?}: {found:?}");
+        }
+    }
+}
