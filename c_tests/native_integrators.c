@@ -5,7 +5,7 @@
 enum { N = 64 };
 
 struct body {
-    int32_t identifier;
+    int64_t identifier;
     float colour; /* something of the caller's own */
     double mass, x[3], v[3], radius;
 };
@@ -112,9 +112,16 @@ static void bodies_reach_any_time(int order) {
     CHECK(fabs(kinetic - 0.125) < 1e-5 && fabs(potential + 0.25) < 1e-5);
 
     /* Bodies by their identifiers. */
-    const int32_t wanted[2] = {1000, 7};
+    const int64_t wanted[2] = {1000, 7};
+    double acceleration[2][3], potential_at[2], distance[2];
+    int64_t nearest[2];
     states.count = 2, states.identifiers.data = wanted;
+    states.accelerations.data = acceleration[0], states.potentials.data = potential_at;
+    states.nearest.data = nearest, states.nearest_distances.data = distance;
     GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(fabs(potential_at[1] + 0.5) < 1e-5 && fabs(potential_at[0] + 0.002) < 1e-6);
+    CHECK(fabs(acceleration[1][0] + cos(2) / 2) < 1e-4 && fabs(acceleration[0][0] + 4e-6) < 1e-7);
+    CHECK(nearest[1] == -3 && fabs(distance[1] - 1) < 1e-5 && fabs(distance[0] - 500) < 1);
     CHECK(fabs(found[0].x[0] - 500) < 1e-4 && found[0].mass == 0 && found[1].mass == 0.5);
 
     kyoho_integration integration = KYOHO_INTEGRATION_INIT;
@@ -185,26 +192,28 @@ static void bodies_collide_and_merge(int order) {
     kyoho_evolution evolution = KYOHO_EVOLUTION_INIT;
     GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 10, NULL, &evolution));
     CHECK(evolution.end == KYOHO_EVOLUTION_END_ENCOUNTER && evolution.encounter_count == 1);
-    int32_t kind = 0, first = 0, second = 0;
-    double distance = 0;
+    int32_t kind = 0;
+    int64_t first = 0, second = 0;
+    double distance = 0, when = 0;
     kyoho_encounters encounters = KYOHO_ENCOUNTERS_INIT;
     GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_integrator_encounters(integrator, &encounters));
     encounters.capacity = 1;
     encounters.kinds.data = &kind, encounters.first.data = &first, encounters.second.data = &second;
-    encounters.distances.data = &distance;
+    encounters.distances.data = &distance, encounters.times.data = &when;
     GIVES(KYOHO_OK, kyoho_integrator_encounters(integrator, &encounters));
     CHECK(kind == KYOHO_ENCOUNTER_COLLISION && first == 7 && second == -3 && distance < 0.2 && distance > 0.1);
+    CHECK(when <= evolution.time && when > evolution.time - 0.1);
 
     /* The two become one. */
-    const struct body one = {1, 0, 1, {0, 0, 0}, {0, 0, 0}, 0.15};
-    const int32_t merged[2] = {-3, 7};
+    const struct body one = {1LL << 40, 0, 1, {0, 0, 0}, {0, 0, 0}, 0.15};
+    const int64_t merged[2] = {-3, 7};
     bodies = bodies_of(&one, 1);
     GIVES(KYOHO_OK, kyoho_integrator_remove_bodies(integrator, 2, merged));
     GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
-    int32_t left[2];
+    int64_t left[2];
     GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_integrator_identifiers(integrator, 1, left));
     GIVES(KYOHO_OK, kyoho_integrator_identifiers(integrator, 2, left));
-    CHECK(left[0] == 1000 && left[1] == 1);
+    CHECK(left[0] == 1000 && left[1] == 1LL << 40);
     GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, evolution.time + 1, NULL, &evolution));
     CHECK(evolution.end == KYOHO_EVOLUTION_END_TIME && evolution.encounter_count == 0);
 
@@ -333,7 +342,7 @@ static void whatever_is_wrong_is_an_error(void) {
     bodies.masses.data = &b->mass;
     GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
 
-    const int32_t unknown = 5;
+    const int64_t unknown = 5;
     WRONG(KYOHO_BAD_OPTION, "the identifier is '5'", integrator,
           kyoho_integrator_remove_bodies(integrator, 1, &unknown));
     struct body found[4];

@@ -24,8 +24,8 @@ program integrators_test
     implicit none
 
     integer, parameter :: dp = c_double
-    integer(c_int32_t), target :: identifiers(2) = [7, 8]
-    real(dp), target :: mass(2) = 0.5_dp, x(3, 2), v(3, 2)
+    integer(c_int64_t), target :: identifiers(2) = [7_c_int64_t, 8000000000_c_int64_t], nearest(2) = 0
+    real(dp), target :: mass(2) = 0.5_dp, x(3, 2), v(3, 2), potentials(2)
     real(dp) :: kinetic, potential
     type(c_ptr) :: integrator
     type(kyoho_options) :: options
@@ -64,8 +64,11 @@ program integrators_test
     call check(evolution%end == KYOHO_EVOLUTION_END_TIME .and. evolution%time == 2.0_dp, 'time')
     states%count = 2
     states%positions%data = c_loc(x)
+    states%potentials%data = c_loc(potentials)
+    states%nearest%data = c_loc(nearest)
     call succeed(kyoho_integrator_get_bodies(integrator, states))
     call check(norm2(x(:, 1) - 0.5_dp*[cos(2.0_dp), sin(2.0_dp), 0.0_dp]) < 1e-7_dp, 'orbit')
+    call check(all(nearest == identifiers([2, 1])) .and. all(abs(potentials + 0.5_dp) < 1e-6_dp), 'nearest')
 
     call succeed(kyoho_integrator_remove_bodies(integrator, 1, identifiers(2:)))
     call succeed(kyoho_integrator_describe(integrator, integration))

@@ -160,6 +160,11 @@ module kyoho
         integer(c_int64_t) :: stride = 0
     end type
 
+    type, bind(c), public :: kyoho_long_integers
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_int64_t) :: stride = 0
+    end type
+
     ! The CUDA device and the stream of arrays in KYOHO_MEMORY_CUDA, whose data are device pointers.
     type, bind(c), public :: kyoho_cuda
         integer(c_int32_t) :: device = 0                    ! its number
@@ -351,7 +356,7 @@ module kyoho
     type, bind(c), public :: kyoho_bodies
         integer(c_int32_t) :: structure_size = 88
         integer(c_int32_t) :: count = 0
-        type(kyoho_const_integers) :: identifiers           ! required
+        type(kyoho_const_long_integers) :: identifiers      ! required
         type(kyoho_const_reals) :: masses                   ! required for bodies that are added
         type(kyoho_const_reals) :: positions                ! required for bodies that are added
         type(kyoho_const_reals) :: velocities
@@ -360,13 +365,17 @@ module kyoho
 
     ! The places where bodies of an integrator are written to.
     type, bind(c), public :: kyoho_body_states
-        integer(c_int32_t) :: structure_size = 88
+        integer(c_int32_t) :: structure_size = 152
         integer(c_int32_t) :: count = 0
-        type(kyoho_const_integers) :: identifiers           ! null: the first ones that were added
+        type(kyoho_const_long_integers) :: identifiers      ! null: the first ones that were added
         type(kyoho_reals) :: masses
         type(kyoho_reals) :: positions
         type(kyoho_reals) :: velocities
         type(kyoho_reals) :: radii
+        type(kyoho_reals) :: accelerations                  ! by a force on these bodies
+        type(kyoho_reals) :: potentials                     ! by the same force
+        type(kyoho_long_integers) :: nearest                ! the identifiers of the nearest bodies
+        type(kyoho_reals) :: nearest_distances
     end type
 
     ! How systems of few bodies evolve, and what ends them.
@@ -420,31 +429,32 @@ module kyoho
 
     ! An evolution that has ended.
     type, bind(c), public :: kyoho_evolution
-        integer(c_int32_t) :: structure_size = 56
+        integer(c_int32_t) :: structure_size = 64
         integer(c_int32_t) :: end = 0                       ! KYOHO_EVOLUTION_END_...
         real(c_double) :: time = 0                          ! of the bodies
         integer(c_int64_t) :: block_steps = 0
         integer(c_int32_t) :: encounter_count = 0           ! encounters that ended it
-        integer(c_int32_t) :: approach_first = 0            ! the bodies of the closest approach
-        integer(c_int32_t) :: approach_second = 0
         integer(c_int32_t) :: reserved = 0
+        integer(c_int64_t) :: approach_first = 0            ! the bodies of the closest approach
+        integer(c_int64_t) :: approach_second = 0
         real(c_double) :: approach_distance = 0             ! infinite if there was none
         real(c_double) :: approach_time = 0
     end type
 
     ! The places where the encounters that ended an evolution are written to.
     type, bind(c), public :: kyoho_encounters
-        integer(c_int32_t) :: structure_size = 72
+        integer(c_int32_t) :: structure_size = 88
         integer(c_int32_t) :: capacity = 0                  ! encounters for which there is room
         type(kyoho_integers) :: kinds                       ! KYOHO_ENCOUNTER_...
-        type(kyoho_integers) :: first                       ! the identifier of one body
-        type(kyoho_integers) :: second                      ! that of the other one
+        type(kyoho_long_integers) :: first                  ! the identifier of one body
+        type(kyoho_long_integers) :: second                 ! that of the other one
         type(kyoho_reals) :: distances
+        type(kyoho_reals) :: times                          ! when they had this distance
     end type
 
     ! The bodies of an integrator and its work since it was made.
     type, bind(c), public :: kyoho_integration
-        integer(c_int32_t) :: structure_size = 104
+        integer(c_int32_t) :: structure_size = 112
         integer(c_int32_t) :: body_count = 0
         real(c_double) :: time = 0                          ! of the bodies
         integer(c_int64_t) :: steps = 0                     ! of single bodies
@@ -452,8 +462,8 @@ module kyoho
         integer(c_int64_t) :: limited_steps = 0             ! should have been shorter than dt_min
         integer(c_int64_t) :: interactions = 0              ! pairs whose forces were computed
         integer(c_int64_t) :: energy_jumps = 0              ! close passages that changed an energy
-        integer(c_int32_t) :: jump_first = 0                ! the identifiers of the bodies of the last one
-        integer(c_int32_t) :: jump_second = 0
+        integer(c_int64_t) :: jump_first = 0                ! the identifiers of the bodies of the last one
+        integer(c_int64_t) :: jump_second = 0
         real(c_double) :: jump_time = 0                     ! when they were nearest
         real(c_double) :: jump_distance = 0                 ! their distance then
         real(c_double) :: jump_step = 0                     ! the shortest step of one of them
@@ -726,7 +736,7 @@ module kyoho
             import
             type(c_ptr), value :: integrator
             integer(c_int32_t), value :: count
-            integer(c_int32_t), intent(in) :: identifiers(*)
+            integer(c_int64_t), intent(in) :: identifiers(*)
             integer(c_int32_t) :: code
         end function
 
@@ -736,7 +746,7 @@ module kyoho
             import
             type(c_ptr), value :: integrator
             integer(c_int32_t), value :: capacity
-            integer(c_int32_t), intent(inout) :: identifiers(*)
+            integer(c_int64_t), intent(inout) :: identifiers(*)
             integer(c_int32_t) :: code
         end function
 

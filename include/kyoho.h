@@ -747,15 +747,16 @@ typedef struct kyoho_bodies {
     // The number of bodies, 0 or more.
     int32_t count;
     // Your names for the bodies, each different; they are required.
-    struct kyoho_const_integers identifiers;
+    struct kyoho_const_long_integers identifiers;
     // The masses; required for bodies that are added.
     struct kyoho_const_reals masses;
     // The positions, in rows; required for bodies that are added.
     struct kyoho_const_reals positions;
     // The velocities, in rows; without them bodies that are added are at rest.
     struct kyoho_const_reals velocities;
-    // The radii: two bodies that are nearer than the sum of theirs collide, which ends an
-    // evolution. Without them those of bodies that are added are 0.
+    // The radii: two bodies that are nearer than the sum of theirs collide, at any time in a step,
+    // which ends an evolution at the end of that block step. Two without a radius never collide.
+    // Without them those of bodies that are added are 0.
     struct kyoho_const_reals radii;
 } kyoho_bodies;
 
@@ -763,6 +764,14 @@ typedef struct kyoho_bodies {
 #define KYOHO_BODIES_INIT \
     {(int32_t)sizeof(kyoho_bodies), \
      0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
+// Integers of 64 bits that the library writes. Otherwise as `kyoho_const_reals`.
+typedef struct kyoho_long_integers {
+    // The first one. NULL: they are not wanted.
+    int64_t *data;
+    // Bytes from one to the next; it may be negative. 0: they follow one another.
+    int64_t stride;
+} kyoho_long_integers;
 
 // The places where bodies of an integrator are written to. Begin with KYOHO_BODY_STATES_INIT, and
 // set what you want. Each array has an element, or a row of 3 numbers, for every body.
@@ -773,7 +782,7 @@ typedef struct kyoho_body_states {
     int32_t count;
     // The identifiers of the bodies that are wanted. Without them: the first `count` bodies, in
     // the order of `kyoho_integrator_identifiers`.
-    struct kyoho_const_integers identifiers;
+    struct kyoho_const_long_integers identifiers;
     // The masses.
     struct kyoho_reals masses;
     // The positions, in rows.
@@ -782,12 +791,22 @@ typedef struct kyoho_body_states {
     struct kyoho_reals velocities;
     // The radii.
     struct kyoho_reals radii;
+    // The accelerations by all other bodies and the fields, in rows, in double precision; in order
+    // 2 by the tree if there is one. A force on these bodies is computed for them.
+    struct kyoho_reals accelerations;
+    // The potentials, from the same force.
+    struct kyoho_reals potentials;
+    // The identifiers of the nearest of all other bodies, softening not included; that of the body
+    // itself where there is no other. A sum over all pairs is made for them, also with a tree.
+    struct kyoho_long_integers nearest;
+    // The distances of these; infinite where there is no other body.
+    struct kyoho_reals nearest_distances;
 } kyoho_body_states;
 
 // A kyoho_body_states with nothing set.
 #define KYOHO_BODY_STATES_INIT \
     {(int32_t)sizeof(kyoho_body_states), \
-     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
 
 // A function that is told how far an evolution has come, and that returns 0 to go on and anything
 // else to end it, see `kyoho_evolve_options`.
@@ -830,12 +849,12 @@ typedef struct kyoho_evolution {
     uint64_t block_steps;
     // The number of encounters that ended it, see `kyoho_integrator_encounters`.
     int32_t encounter_count;
-    // The identifier of one of the bodies of the closest approach.
-    int32_t approach_first;
-    // The identifier of the other one.
-    int32_t approach_second;
     // 0; there is no meaning in it yet.
     int32_t reserved;
+    // The identifier of one of the bodies of the closest approach.
+    int64_t approach_first;
+    // The identifier of the other one.
+    int64_t approach_second;
     // The distance of the closest approach of two bodies, at the ends of block steps, softening
     // not included. Infinite if there was none, and in order 2, which finds none.
     double approach_distance;
@@ -858,17 +877,20 @@ typedef struct kyoho_encounters {
     // The reason of each, of `kyoho_encounter_kind`.
     struct kyoho_integers kinds;
     // The identifier of one of the bodies, the one that was added earlier.
-    struct kyoho_integers first;
+    struct kyoho_long_integers first;
     // The identifier of the other one.
-    struct kyoho_integers second;
-    // The distance when the encounter was noticed, at the end of a block step.
+    struct kyoho_long_integers second;
+    // The distance of each. That of a collision is the least one in the step at whose end it was
+    // noticed, that of an approach the one at that end.
     struct kyoho_reals distances;
+    // The time at which they had this distance.
+    struct kyoho_reals times;
 } kyoho_encounters;
 
 // A kyoho_encounters with nothing set.
 #define KYOHO_ENCOUNTERS_INIT \
     {(int32_t)sizeof(kyoho_encounters), \
-     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
 
 // The bodies of an integrator and its work since it was made. Begin with KYOHO_INTEGRATION_INIT.
 typedef struct kyoho_integration {
@@ -892,9 +914,9 @@ typedef struct kyoho_integration {
     // `dt_min` or softening helps. Order 2 looks for none.
     uint64_t energy_jumps;
     // The identifiers of the two bodies of the last one.
-    int32_t jump_first;
+    int64_t jump_first;
     // See `jump_first`.
-    int32_t jump_second;
+    int64_t jump_second;
     // The time at which they were nearest.
     double jump_time;
     // Their distance then, softening not included.
@@ -1533,19 +1555,21 @@ kyoho_result kyoho_integrator_add_bodies(struct kyoho_integrator *integrator,
                                          const struct kyoho_bodies *bodies);
 
 // Changes bodies at the time of the integrator; arrays that are NULL leave what bodies have. After
-// other changes than of radii, the next evolution begins with new forces and first steps of all
-// bodies.
+// other changes than of radii, the next evolution begins with new forces of all bodies. Those whose
+// forces are nearly as before keep their steps, and others, or at other places, have first steps.
 //
 // Errors, after which no body was changed: as `kyoho_integrator_add_bodies`, and KYOHO_BAD_OPTION
 // also for an identifier that no body has.
 kyoho_result kyoho_integrator_set_bodies(struct kyoho_integrator *integrator,
                                          const struct kyoho_bodies *bodies);
 
-// Writes bodies at the time of the integrator.
+// Writes bodies at the time of the integrator, and on request the forces on them and their nearest
+// bodies.
 //
 // Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT
 // (negative, or without identifiers more than there are bodies), KYOHO_BAD_OPTION (an identifier
-// that no body has, or a stride that is not allowed), KYOHO_OUT_OF_MEMORY.
+// that no body has, or a stride that is not allowed), KYOHO_OUT_OF_MEMORY. Where forces or nearest
+// bodies are wanted also those of `kyoho_integrator_energies`.
 kyoho_result kyoho_integrator_get_bodies(struct kyoho_integrator *integrator,
                                          const struct kyoho_body_states *states);
 
@@ -1555,7 +1579,7 @@ kyoho_result kyoho_integrator_get_bodies(struct kyoho_integrator *integrator,
 // KYOHO_BAD_OPTION (an identifier that no body has), KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_integrator_remove_bodies(struct kyoho_integrator *integrator,
                                             int32_t count,
-                                            const int32_t *identifiers);
+                                            const int64_t *identifiers);
 
 // Writes the identifiers of all bodies, in the order in which they were added. `identifiers` has
 // room for `capacity` of them, and may be NULL if there are no bodies.
@@ -1564,14 +1588,14 @@ kyoho_result kyoho_integrator_remove_bodies(struct kyoho_integrator *integrator,
 // which nothing was written.
 kyoho_result kyoho_integrator_identifiers(struct kyoho_integrator *integrator,
                                           int32_t capacity,
-                                          int32_t *identifiers);
+                                          int64_t *identifiers);
 
 // Adds a field, which acts on all bodies beside their own gravity from now on; several add up.
 // `field` is a built-in name (docs/fields.md has them) or a text of the language of pairs without
 // sources, which ends with a zero. `names` has the names of its parameters with spaces between
 // them, and `numbers` the `count` numbers of all of these, one after another: three of a vector.
-// Both may be NULL for a field without parameters. The next evolution begins with new forces and
-// first steps of all bodies. Block steps with fields are the host's, also on GPUs.
+// Both may be NULL for a field without parameters. The next evolution begins with new forces of
+// all bodies. Block steps with fields are the host's, also on GPUs.
 //
 // Errors, after which no field was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT,
 // KYOHO_BAD_OPTION (an unknown name, a parameter that is missing or that the field has not, a
@@ -1583,9 +1607,9 @@ kyoho_result kyoho_integrator_add_field(struct kyoho_integrator *integrator,
                                         const double *numbers);
 
 // Advances all bodies to a time, which may not lie before theirs, or until something ends it
-// earlier: an approach or a collision, both looked for at the ends of block steps, or
-// `evolve_options`. Whatever the reason, all bodies are at one time then, from which a further call
-// goes on. `evolve_options` and `evolution`, which is told the reason, may be NULL.
+// earlier: an approach, which is looked for at the ends of block steps, a collision in a step that
+// ends then, or `evolve_options`. Whatever the reason, all bodies are at one time then, from which
+// a further call goes on. `evolve_options` and `evolution`, which is told the reason, may be NULL.
 //
 // All bodies meet at the end of each call, so steps are no longer than the time to it, and the
 // bits of bodies depend on the times of calls. They do not depend on the number of threads.

@@ -8,8 +8,9 @@
 ((1000, 3), (1000,))
 """
 
-from ._cluster import Bodies, Cluster, Encounter, Energies, EnergyJump, Evolution, Integration
+from ._cluster import Cluster
 from ._errors import Error, Result
+from ._evolution import Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._few_body import FewBodies, few_body
 from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
 from ._information import Backend, Information, info

@@ -69,6 +69,10 @@ class Arrays:
         if not self._as_it_is(field, array, dtype, columns):
             self._put(field, array, dtype, columns, is_written=True)
 
+    def long_results(self, field: str, array: Any) -> None:
+        """Puts an array of 64-bit integers that is written, of shape (count,)."""
+        self._put(field, array, INT64, 0, is_written=True)
+
     def _name(self, field: str) -> str:
         """The caller's name of a field."""
         return self.label + self.words.get(field, field)
@@ -228,9 +232,9 @@ def numbers(name: str, array: Any) -> Any:
     return readable(name, array, FLOAT64)
 
 
-def integers(name: str, array: Any) -> Any:
-    """An array of numpy with the integers of an object, which have 32 bits."""
-    found = readable(name, array, INT32)
+def integers(name: str, array: Any, dtype: Any = INT32) -> Any:
+    """An array of numpy with the integers of an object, which have 32 bits or as many as are wanted."""
+    found = readable(name, array, dtype)
     if found.ndim != 1:
         raise Error(f"{name} has the shape {found.shape}; allowed: (n,)", Result.BAD_COUNT)
     return found

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import threading
 import time as clock
+import zlib
 from ctypes import byref, c_double, c_int64, c_void_p, create_string_buffer, sizeof
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
 from . import _structures as structures
 from ._arrays import Arrays, integers
 from ._errors import Error, Result, chosen
+from ._evolution import Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._handle import Handle
 from ._library import check, failure, library
-from ._numbers import FLOAT64, integer, integer_or_none, is_single, number, number_or_none, readable
+from ._numbers import FLOAT64, INT64, integer, integer_or_none, is_single, number, number_or_none, readable
 from ._results import word
 from ._system import _options
 
@@ -24,116 +28,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Self = TypeVar("Self", bound="Cluster")
+
+# A file of a cluster begins with this.
+_FILE = b"kyoho cluster 1\n"
+
 # An evolution listens to Ctrl-C as often as this.
 _SECONDS = 0.05
-
-
-class Bodies(NamedTuple):
-    """Bodies of a cluster, at its time.
-
-    ===============  ============  =================================
-    attribute        shape
-    ===============  ============  =================================
-    ``identifiers``  ``(n,)``      int32, in the order of the bodies
-    ``masses``       ``(n,)``
-    ``positions``    ``(n, 3)``
-    ``velocities``   ``(n, 3)``
-    ``radii``        ``(n,)``      for collisions
-    ===============  ============  =================================
-    """
-
-    identifiers: NDArray[numpy.int32]
-    masses: NDArray[numpy.float64]
-    positions: NDArray[numpy.float64]
-    velocities: NDArray[numpy.float64]
-    radii: NDArray[numpy.float64]
-
-
-class Encounter(NamedTuple):
-    """Two bodies that came near each other, at the end of a block step."""
-
-    kind: str
-    """``"collision"``: they are nearer than the sum of their radii; ``"approach"``: they are nearer
-    than ``approach_distance``."""
-    first: int
-    """The identifier of the body that was added earlier."""
-    second: int
-    """The identifier of the other one."""
-    distance: float
-    """Their distance, softening not included."""
-
-
-class Evolution(NamedTuple):
-    """How :meth:`Cluster.evolve` ended."""
-
-    end: str
-    """``"time"``: it was reached; ``"encounter"``; ``"block steps"``: as many were made; ``"seconds"``:
-    as many have gone; ``"progress"``: the caller's function ended it."""
-    time: float
-    """The time of the bodies."""
-    block_steps: int
-    """The number of block steps."""
-    encounters: list[Encounter]
-    """The encounters that ended it."""
-    closest: Encounter | None
-    """The closest approach of two bodies in the course of it; None in order 2, which finds none."""
-    closest_time: float
-    """The time of the closest approach; NaN if there is none."""
-
-
-class Energies(NamedTuple):
-    """The energies of the bodies of a cluster."""
-
-    kinetic: float
-    potential: float
-    """Each pair counts once, and softening is included; so is :attr:`Cluster.field_energy`."""
-
-    @property
-    def total(self) -> float:
-        """The sum of both, which is conserved in fields without time and velocities."""
-        return self.kinetic + self.potential
-
-
-class EnergyJump(NamedTuple):
-    """A close passage of two bodies that changed their energy, by the errors of the steps."""
-
-    first: int
-    """The identifier of the body that was added earlier."""
-    second: int
-    """The identifier of the other one."""
-    time: float
-    """The time at which they were nearest."""
-    distance: float
-    """Their distance then, softening not included."""
-    step: float
-    """The shortest step that one of them took."""
-    energy: float
-    """The change of their energy, that of their motion round each other."""
-    limited_steps: int
-    """How many of their steps should have been shorter than the shortest."""
-
-
-class Integration(NamedTuple):
-    """Counts of the work of a cluster since it was made."""
-
-    body_count: int
-    """The number of bodies it has now."""
-    time: float
-    """Their time."""
-    steps: int
-    """Steps of single bodies."""
-    block_steps: int
-    """Blocks of bodies that stepped together."""
-    limited_steps: int
-    """Steps that should have been shorter than the shortest."""
-    interactions: int
-    """Pairs whose forces were computed."""
-    energy_jumps: int
-    """Close passages of two bodies that changed their energy by more than a hundredth, or in which
-    steps should have been shorter than the shortest. A smaller ``eta``, a shorter ``dt_min`` or
-    softening helps. Order 2 looks for none."""
-    last_jump: EnergyJump | None
-    """The last one of them."""
 
 
 class Cluster(Handle):
@@ -170,7 +71,7 @@ class Cluster(Handle):
 
     Masses, lengths and times have the caller's own units, in which ``gravity`` is the gravitational
     constant. Arrays have a row for each body: vectors are of shape ``(n, 3)``, scalars of shape
-    ``(n,)``, in the host's memory. Bodies have identifiers, integers of 32 bits.
+    ``(n,)``, in the host's memory. Bodies have identifiers, integers of 64 bits.
 
     Several threads may use several clusters at once; calls on one wait for one another. A cluster
     belongs to the process that made it: in a fork of that process it is an error.
@@ -238,13 +139,16 @@ class Cluster(Handle):
         return object.__reduce_ex__(self, max(protocol, 2))
 
     def __getstate__(self) -> dict[str, Any]:
+        more = getattr(self, "__dict__", {})
+        return {"options": self._options, "state": self._state(), "next": self._next, "more": dict(more)}
+
+    def _state(self) -> bytes:
         state, needed = create_string_buffer(1), c_int64()
         while result := library.kyoho_integrator_state(self._own(), state, len(state), byref(needed)):
             if result != Result.BUFFER_TOO_SMALL:
                 check(result)
             state = create_string_buffer(needed.value)
-        more = getattr(self, "__dict__", {})
-        return {"options": self._options, "state": state.raw, "next": self._next, "more": dict(more)}
+        return state.raw
 
     def __setstate__(self, given: dict[str, Any]) -> None:
         Cluster.__init__(self, **given["options"])
@@ -253,6 +157,67 @@ class Cluster(Handle):
         self._next = given["next"]
         for name, value in given["more"].items():
             setattr(self, name, value)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the cluster to a file, with which :meth:`load` goes on with the same bits on the same
+        kind of device, by the same version of the library. A file of that name is replaced at once, when
+        all is written. Counts of work are not saved, nor attributes of a class of yours.
+        """
+        state = self._state()
+        options = json.dumps(self._options, default=lambda value: value.item())
+        head = json.dumps({"next": self._next, "bytes": len(state), "crc": zlib.crc32(state)})
+        part = f"{os.fspath(path)}.part"
+        try:
+            with open(part, "wb") as file:
+                file.write(_FILE + f"{options}\n{head}\n".encode() + state)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        except BaseException:
+            if os.path.exists(part):
+                os.remove(part)
+            raise
+
+    @classmethod
+    def load(
+        cls: type[Self],
+        path: str | os.PathLike[str],
+        *,
+        backend: str | None = None,
+        devices: str | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """The cluster that :meth:`save` wrote to a file. What is None is as it was saved.
+
+        >>> import kyoho, os, tempfile
+        >>> cluster = kyoho.Cluster(eps=0.1)
+        >>> _ = cluster.add([[1, 0, 0], [2, 0, 0]], [1.0, 1.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     cluster.save(os.path.join(folder, "cluster"))
+        ...     other = kyoho.Cluster.load(os.path.join(folder, "cluster"))
+        >>> cluster.evolve(0.5).time == other.evolve(0.5).time
+        True
+        >>> bool((cluster.positions == other.positions).all())
+        True
+        """
+        with open(path, "rb") as file:
+            found = file.read()
+        try:
+            if not found.startswith(_FILE):
+                raise ValueError("it begins otherwise")
+            given, head, state = found[len(_FILE) :].split(b"\n", 2)
+            options, about = json.loads(given), json.loads(head)
+            if len(state) != about["bytes"] or zlib.crc32(state) != about["crc"]:
+                raise ValueError("it is damaged")
+            names = ("backend", backend), ("devices", devices), ("threads", threads)
+            options.update({name: value for name, value in names if value is not None})
+            following = int(about["next"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            told = f"{os.fspath(path)} is no file of a cluster: {error}; allowed: one that Cluster.save wrote"
+            raise Error(told) from error
+        cluster = cls.__new__(cls)
+        Cluster.__setstate__(cluster, {"options": options, "state": state, "next": following, "more": {}})
+        return cluster
 
     def __repr__(self) -> str:
         if not self._handle:
@@ -267,7 +232,7 @@ class Cluster(Handle):
 
     def add(
         self, positions: Any, masses: Any, velocities: Any = None, *, radii: Any = None, identifiers: Any = None
-    ) -> NDArray[numpy.int32]:
+    ) -> NDArray[numpy.int64]:
         """Adds bodies, at the time of the cluster, and returns their identifiers. On an error none
         is added.
 
@@ -278,24 +243,25 @@ class Cluster(Handle):
         velocities : (n, 3)
             None: they are at rest.
         radii : (n,)
-            Bodies that are nearer than the sum of their radii collide, which ends an evolution.
-            None: 0.
-        identifiers : (n,) of int32
+            Bodies that are nearer than the sum of their radii collide, at any time in a step, which
+            ends an evolution at the end of that block step. None: 0. Two bodies whose radii are 0
+            never collide.
+        identifiers : (n,) of int64
             None: numbers above all that were used before, from 0 on.
 
         >>> import kyoho
         >>> cluster = kyoho.Cluster()
         >>> cluster.add([[1, 0, 0], [2, 0, 0]], [1.0, 1.0])
-        array([0, 1], dtype=int32)
+        array([0, 1])
         """
         structure = structures.Bodies(sizeof(structures.Bodies))
         arrays = Arrays(structure)
         arrays.rows("positions", positions)
         count = arrays.rows_there()
         if identifiers is None:
-            identifiers = numpy.arange(self._next, self._next + count, dtype=numpy.int32)
+            identifiers = numpy.arange(self._next, self._next + count, dtype=numpy.int64)
         arrays.elements("masses", masses)
-        known = numpy.array(integers("identifiers", identifiers))
+        known = numpy.array(integers("identifiers", identifiers, INT64))
         self._put(arrays, known, None, None, velocities, radii)
         check(library.kyoho_integrator_add_bodies(self._own(), structure))
         self._next = max(self._next, int(known.max(initial=-1)) + 1)
@@ -311,11 +277,13 @@ class Cluster(Handle):
         radii: Any = None,
     ) -> None:
         """Changes bodies, at the time of the cluster: what is None stays. On an error none is
-        changed. The next evolution begins with new forces and first steps of all bodies.
+        changed. After other changes than of radii the next evolution begins with new forces of all
+        bodies. Those whose forces are nearly as before keep their steps: a small change of a mass
+        costs one force of all in order 4, and two in orders 6 and 8.
 
         Parameters
         ----------
-        identifiers : (n,) of int32
+        identifiers : (n,) of int64
         positions, velocities : (n, 3)
         masses, radii : (n,)
         """
@@ -326,7 +294,7 @@ class Cluster(Handle):
 
     @staticmethod
     def _put(arrays: Arrays, identifiers: Any, positions: Any, masses: Any, velocities: Any, radii: Any) -> None:
-        arrays.integers("identifiers", identifiers)
+        arrays.long_integers("identifiers", identifiers)
         for name, array in (("positions", positions), ("velocities", velocities)):
             if array is not None:
                 arrays.rows(name, array)
@@ -338,12 +306,12 @@ class Cluster(Handle):
         arrays.structure.count = arrays.rows_there()
 
     def remove(self, identifiers: Any) -> None:
-        """Removes the bodies with these identifiers, ``(n,)`` of int32; none if one is not there."""
-        given = numpy.ascontiguousarray(integers("identifiers", identifiers))
+        """Removes the bodies with these identifiers, ``(n,)`` of int64; none if one is not there."""
+        given = numpy.ascontiguousarray(integers("identifiers", identifiers, INT64))
         check(library.kyoho_integrator_remove_bodies(self._own(), given.size, given.ctypes.data))
 
     def get(self, identifiers: Any = None) -> Bodies:
-        """Bodies at the time of the cluster: those with these identifiers, ``(n,)`` of int32, or
+        """Bodies at the time of the cluster: those with these identifiers, ``(n,)`` of int64, or
         all, in the order in which they were added.
 
         >>> import kyoho
@@ -354,9 +322,9 @@ class Cluster(Handle):
         """
         handle = self._own()
         structure = structures.BodyStates(sizeof(structures.BodyStates))
-        known = self.identifiers if identifiers is None else numpy.array(integers("identifiers", identifiers))
+        known = self.identifiers if identifiers is None else numpy.array(integers("identifiers", identifiers, INT64))
         arrays = Arrays(structure)
-        arrays.integers("identifiers", known)
+        arrays.long_integers("identifiers", known)
         count = structure.count = arrays.rows_there()
         bodies = Bodies(known, numpy.empty(count), numpy.empty((count, 3)), numpy.empty((count, 3)), numpy.empty(count))
         for name in ("masses", "radii"):
@@ -367,9 +335,9 @@ class Cluster(Handle):
         return bodies
 
     @property
-    def identifiers(self) -> NDArray[numpy.int32]:
+    def identifiers(self) -> NDArray[numpy.int64]:
         """The identifiers of all bodies, ``(n,)``, in the order in which they were added."""
-        known = numpy.empty(len(self), dtype=numpy.int32)
+        known = numpy.empty(len(self), dtype=numpy.int64)
         check(library.kyoho_integrator_identifiers(self._own(), known.size, known.ctypes.data))
         return known
 
@@ -392,6 +360,43 @@ class Cluster(Handle):
     def radii(self) -> NDArray[numpy.float64]:
         """The radii of all bodies, ``(n,)``."""
         return self.get().radii
+
+    @property
+    def accelerations(self) -> NDArray[numpy.float64]:
+        """The accelerations of all bodies by each other and by fields, ``(n, 3)``, in double precision;
+        in order 2 by the tree if there is one. One force on all bodies is computed for them.
+        """
+        return self._forces(("accelerations", 3))
+
+    @property
+    def potentials(self) -> NDArray[numpy.float64]:
+        """The potentials at all bodies, ``(n,)``, as for :attr:`accelerations`."""
+        return self._forces(("potentials", 0))
+
+    @property
+    def nearest(self) -> NDArray[numpy.int64]:
+        """The identifiers of the bodies that are nearest to each, ``(n,)``, softening not included; its
+        own for a body alone. A sum over all pairs is made for them.
+        """
+        found = numpy.empty(len(self), dtype=numpy.int64)
+        structure = structures.BodyStates(sizeof(structures.BodyStates), found.size)
+        Arrays(structure, found.size).long_results("nearest", found)
+        check(library.kyoho_integrator_get_bodies(self._own(), structure))
+        return found
+
+    @property
+    def nearest_distances(self) -> NDArray[numpy.float64]:
+        """The distances of :attr:`nearest`, ``(n,)``; infinite for a body alone."""
+        return self._forces(("nearest_distances", 0))
+
+    def _forces(self, wanted: tuple[str, int]) -> NDArray[numpy.float64]:
+        name, columns = wanted
+        count = len(self)
+        found = numpy.empty((count, columns) if columns else count)
+        structure = structures.BodyStates(sizeof(structures.BodyStates), count)
+        Arrays(structure, count).results(name, found, columns)
+        check(library.kyoho_integrator_get_bodies(self._own(), structure))
+        return found
 
     @property
     def time(self) -> float:
@@ -430,7 +435,7 @@ class Cluster(Handle):
 
     def add_field(self, field: str, **parameters: Any) -> None:
         """Adds a field, which acts on all bodies beside their own gravity from now on. Several fields
-        add up. The next evolution begins with new forces and first steps of all bodies.
+        add up. The next evolution begins with new forces of all bodies.
 
         Parameters
         ----------
@@ -536,8 +541,9 @@ class Cluster(Handle):
         end = word(structures.EVOLUTION_ENDS, outcome.end)
         closest, when = None, float("nan")
         if outcome.approach_distance != float("inf"):
-            found = (outcome.approach_first, outcome.approach_second, outcome.approach_distance)
-            closest, when = Encounter("approach", *found), outcome.approach_time
+            when = outcome.approach_time
+            pair = (outcome.approach_first, outcome.approach_second)
+            closest = Encounter("approach", *pair, outcome.approach_distance, when)
         return Evolution(
             ends[0] if end == "caller" and ends else end,
             outcome.time,
@@ -553,11 +559,14 @@ class Cluster(Handle):
             return []
         structure = structures.Encounters(sizeof(structures.Encounters), count)
         arrays = Arrays(structure, count)
-        kinds, first, second = (numpy.empty(count, dtype=numpy.int32) for _ in range(3))
-        distances = numpy.empty(count)
-        for name, array in (("kinds", kinds), ("first", first), ("second", second)):
-            arrays.results(name, array, integers=True)
+        kinds = numpy.empty(count, dtype=numpy.int32)
+        first, second = (numpy.empty(count, dtype=numpy.int64) for _ in range(2))
+        distances, times = numpy.empty(count), numpy.empty(count)
+        arrays.results("kinds", kinds, integers=True)
+        arrays.long_results("first", first)
+        arrays.long_results("second", second)
         arrays.results("distances", distances)
+        arrays.results("times", times)
         check(library.kyoho_integrator_encounters(self._own(), structure))
-        rows = zip(kinds.tolist(), first.tolist(), second.tolist(), distances.tolist())
+        rows = zip(kinds.tolist(), first.tolist(), second.tolist(), distances.tolist(), times.tolist())
         return [Encounter(word(structures.ENCOUNTERS, kind), *others) for kind, *others in rows]

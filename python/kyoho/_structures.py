@@ -224,6 +224,7 @@ class BodyStates(ctypes.Structure):
         ("structure_size", c_int32),
         ("count", c_int32),
         *_arrays("identifiers", "masses", "positions", "velocities", "radii"),
+        *_arrays("accelerations", "potentials", "nearest", "nearest_distances"),
     ]
 
 
@@ -284,9 +285,9 @@ class Evolution(ctypes.Structure):
         ("time", c_double),
         ("block_steps", c_uint64),
         ("encounter_count", c_int32),
-        ("approach_first", c_int32),
-        ("approach_second", c_int32),
         ("reserved", c_int32),
+        ("approach_first", c_int64),
+        ("approach_second", c_int64),
         ("approach_distance", c_double),
         ("approach_time", c_double),
     ]
@@ -296,7 +297,7 @@ class Encounters(ctypes.Structure):
     _fields_ = [
         ("structure_size", c_int32),
         ("capacity", c_int32),
-        *_arrays("kinds", "first", "second", "distances"),
+        *_arrays("kinds", "first", "second", "distances", "times"),
     ]
 
 
@@ -310,8 +311,8 @@ class Integration(ctypes.Structure):
         ("limited_steps", c_uint64),
         ("interactions", c_uint64),
         ("energy_jumps", c_uint64),
-        ("jump_first", c_int32),
-        ("jump_second", c_int32),
+        ("jump_first", c_int64),
+        ("jump_second", c_int64),
         ("jump_time", c_double),
         ("jump_distance", c_double),
         ("jump_step", c_double),

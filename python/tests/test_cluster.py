@@ -122,7 +122,8 @@ def test_collisions_end_an_evolution(order):
     with falling(order) as cluster:
         evolution = cluster.evolve(10.0)
         assert evolution.end == "encounter" and evolution.time == cluster.time < 10
-        [(kind, first, second, distance)] = evolution.encounters
+        [(kind, first, second, distance, when)] = evolution.encounters
+        assert evolution.time - 0.1 < when <= evolution.time
         assert (kind, first, second) == ("collision", 0, 1) and 0.1 < distance < 0.15
         # The two become one.
         cluster.remove([0, 1])
@@ -134,7 +135,7 @@ def test_collisions_end_an_evolution(order):
 def test_approaches_end_an_evolution(order):
     with falling(order, approach_distance=0.3) as cluster:
         evolution = cluster.evolve(10.0)
-        [(kind, _, _, distance)] = evolution.encounters
+        [(kind, _, _, distance, _)] = evolution.encounters
         assert kind == "approach" and 0.25 < distance < 0.3
 
 
@@ -301,6 +302,64 @@ def test_a_copy_goes_on_as_the_original_does():
         for end in (1.0, 1.1):
             assert cluster.evolve(end)[:3] == other.evolve(end)[:3]
             assert bits(cluster) == bits(other)
+
+
+@pytest.mark.parametrize("order", CHOICES)
+def test_a_saved_cluster_goes_on_with_the_same_bits(order, tmp_path):
+    class Named(kyoho.Cluster):
+        """A class of the caller."""
+
+    cluster, path = restart(order), tmp_path / "cluster"
+    cluster.set([5], masses=[0.02])
+    cluster.save(path)
+    other = Named.load(path, threads=2)
+    assert type(other) is Named and os.listdir(tmp_path) == ["cluster"]
+    for end in (1.0, 1.1):
+        assert cluster.evolve(end)[:3] == other.evolve(end)[:3]
+        assert bits(cluster) == bits(other)
+    assert list(other.add([[9, 9, 9]], [1.0])) == [60]
+    # It is copied as it was made.
+    assert len(copy.copy(other)) == 59
+
+
+def test_a_file_that_is_no_clusters_is_refused(tmp_path):
+    path = tmp_path / "cluster"
+    restart(4).save(path)
+    whole = path.read_bytes()
+    for bad in (b"", b"kyoho cluster 2\n", whole[:-1], whole[:-9] + b"x" + whole[-8:], whole[:30]):
+        path.write_bytes(bad)
+        with pytest.raises(kyoho.Error, match="cluster is no file of a cluster"):
+            kyoho.Cluster.load(path)
+    with pytest.raises(FileNotFoundError):
+        kyoho.Cluster.load(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        restart(4).save(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["cluster"]
+
+
+def test_forces_and_nearest_bodies_are_attributes(bodies):
+    with kyoho.Cluster(4, eps=0.05) as cluster:
+        cluster.add(bodies.positions, bodies.masses, identifiers=numpy.arange(len(bodies.masses)) + 2**40)
+        accelerations, potentials = bodies.gravity(eps=0.05)
+        assert numpy.allclose(cluster.accelerations, accelerations, rtol=1e-12, atol=1e-12)
+        assert numpy.allclose(cluster.potentials, potentials, rtol=1e-13)
+        apart = numpy.linalg.norm(bodies.positions[:, None] - bodies.positions, axis=2)
+        numpy.fill_diagonal(apart, numpy.inf)
+        assert (cluster.nearest - 2**40 == apart.argmin(axis=1)).all()
+        assert numpy.allclose(cluster.nearest_distances, apart.min(axis=1), rtol=1e-14)
+        cluster.remove(cluster.identifiers[1:])
+        assert cluster.nearest.tolist() == [2**40] and cluster.nearest_distances.tolist() == [numpy.inf]
+
+
+def test_debris_that_meets_between_the_ends_of_steps_collides():
+    with kyoho.Cluster(4) as cluster:
+        star = cluster.add([[0, 0, 0]], [1.0])
+        cluster.add([[1, 0, 0], [-1, 0, 0]], [0, 0], [[0, 1, 0], [0, 1, 0]], radii=[1e-4, 1e-4])
+        evolution = cluster.evolve(2.0)
+        [found] = evolution.encounters
+        assert (found.kind, found.first, found.second) == ("collision", 1, 2) and found.distance < 2e-4
+        assert abs(found.time - numpy.pi / 2) < 1e-3 and found.time <= evolution.time < 2
+        assert list(star) == [0] and cluster.evolve(4.0).end == "time"
 
 
 def test_a_pickled_cluster_goes_on_in_another_process():

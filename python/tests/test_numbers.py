@@ -34,7 +34,7 @@ OF_ALL = {"Cluster", "tree_error", "System.force_all", "System.start_all"}
 # Words, switches, functions, and what has numbers within it.
 OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neighbour_criterion", "potential", "out"}
 OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "tree", "return_tree", "parallel"}
-OTHERS |= {"method", "quadrupole", "device", "terms", "collisions", "field"}
+OTHERS |= {"method", "quadrupole", "device", "terms", "collisions", "field", "path"}
 # Results and errors are not called by users; of these the arrays that they hold are looked at when used.
 HOLDERS = {"Backend", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces", "Information"}
 HOLDERS |= {"FewBodies", "Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors"}
@@ -298,8 +298,8 @@ def test_names_of_sinks_are_those_of_the_function():
 def test_identifiers_are_not_rounded():
     with pytest.raises(kyoho.Error, match="^identifiers is an array of float64; allowed: integers"):
         cluster().remove([0.7])
-    with pytest.raises(kyoho.Error, match="^identifiers has the number 4294967296; allowed: integers of 32 bits"):
-        cluster().get([2**32])
+    with pytest.raises(kyoho.Error, match="^identifiers has the number 9223372036854775808; allowed: integers of 64"):
+        cluster().get([2**63])
 
 
 def test_quantities_of_astropy_are_refused():

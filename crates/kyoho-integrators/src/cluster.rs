@@ -1,5 +1,6 @@
 //! Bodies with identifiers that come, go and change between the times to which they evolve.
 
+mod forces;
 mod state;
 
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use kyoho_engine::{Setup, System};
 
 use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
-use super::energy::{Energies, Energy};
+use super::energy::{Energies, Energy, NearestBodies};
 use super::fields::{Field, Fields, Parameters};
 use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
 use super::{Approach, Counts, EnergyJump, Integrator};
@@ -81,20 +82,21 @@ pub struct Cluster {
     choices: Choices,
     integrator: Box<dyn Integrator + Send>,
     energies: Option<Energies>,
+    nearest_bodies: Option<NearestBodies>,
     tree: Option<TreeAccuracy>,
     time: f64,
-    identifiers: Vec<i32>,
+    identifiers: Vec<i64>,
     radii: Vec<f64>,
     /// The place of each identifier.
-    places: HashMap<i32, usize>,
+    places: HashMap<i64, usize>,
     /// Whether bodies have changed since the integrator computed their forces.
     is_changed: bool,
     /// Whether radii have, or the bodies that have one.
     has_other_radii: bool,
-    /// Whether encounters ended the last evolution, and no bodies were given since.
-    has_encounters: bool,
+    /// The encounters that ended the last evolution, if no bodies were given since.
+    encounters: Vec<Encounter>,
     /// The last close passage that changed an energy, of bodies by their identifiers.
-    energy_jump: Option<([i32; 2], EnergyJump)>,
+    energy_jump: Option<([i64; 2], EnergyJump)>,
 }
 
 const BODIES: &str = "bodies";
@@ -111,6 +113,7 @@ impl Cluster {
             choices,
             integrator: super::in_fields(system, &plan, Vec::new(), fields)?,
             energies: None,
+            nearest_bodies: None,
             tree,
             time: choices.time,
             identifiers: Vec::new(),
@@ -118,7 +121,7 @@ impl Cluster {
             places: HashMap::new(),
             is_changed: false,
             has_other_radii: true,
-            has_encounters: false,
+            encounters: Vec::new(),
             energy_jump: None,
         })
     }
@@ -129,7 +132,7 @@ impl Cluster {
     }
 
     /// Returns the identifiers of the bodies, in the order in which they were added.
-    pub fn identifiers(&self) -> &[i32] {
+    pub fn identifiers(&self) -> &[i64] {
         &self.identifiers
     }
 
@@ -149,7 +152,7 @@ impl Cluster {
     }
 
     /// Returns the place of a body among all.
-    pub fn place(&self, identifier: i32) -> Result<usize> {
+    pub fn place(&self, identifier: i64) -> Result<usize> {
         self.places.get(&identifier).copied().ok_or_else(|| Error::BadOption {
             name: "the identifier".into(),
             value: identifier.to_string(),
@@ -158,14 +161,14 @@ impl Cluster {
     }
 
     /// Adds bodies, none of them if one is wrong. Masses and positions are required.
-    pub fn add(&mut self, bodies: &[(i32, Change)]) -> Result<()> {
+    pub fn add(&mut self, bodies: &[(i64, Change)]) -> Result<()> {
         let (before, more) = (self.identifiers.len(), bodies.len());
         if before + more > i32::MAX as usize {
             let allowed = format!("up to {}", i32::MAX);
             return Err(Error::BadCount { what: "the number of bodies", value: (before + more) as i64, allowed });
         }
         bodies.iter().try_for_each(|(identifier, change)| change.check(*identifier))?;
-        self.places.try_reserve(more).map_err(|_| memory::none::<(i32, usize)>(before + more, BODIES))?;
+        self.places.try_reserve(more).map_err(|_| memory::none::<(i64, usize)>(before + more, BODIES))?;
         memory::reserve(&mut self.identifiers, more, BODIES)?;
         memory::reserve(&mut self.radii, more, BODIES)?;
         memory::reserve(self.integrator.bodies_mut(), more, BODIES)?;
@@ -189,13 +192,16 @@ impl Cluster {
             self.radii.push(radius.unwrap_or(0.0));
         }
         if more > 0 {
-            (self.is_changed, self.has_other_radii, self.has_encounters) = (true, true, false);
+            (self.is_changed, self.has_other_radii) = (true, true);
+            self.encounters.clear();
         }
         Ok(())
     }
 
-    /// Changes bodies, none of them if one is wrong.
-    pub fn change(&mut self, changes: &[(i32, Change)]) -> Result<()> {
+    /// Changes bodies, none of them if one is wrong. Where masses or velocities were changed, the next
+    /// evolution begins with new forces of all bodies; those whose forces are nearly as before keep
+    /// their steps. A body at another place begins with a first step.
+    pub fn change(&mut self, changes: &[(i64, Change)]) -> Result<()> {
         for (identifier, change) in changes {
             self.place(*identifier)?;
             change.check(*identifier)?;
@@ -207,8 +213,12 @@ impl Cluster {
             body.mass = mass.unwrap_or(body.mass);
             body.position = position.unwrap_or(body.position);
             body.velocity = velocity.unwrap_or(body.velocity);
+            if body.position != before.position {
+                // What it has of another place says nothing of its next step.
+                *body = Body::new(body.mass, body.position, body.velocity);
+            }
             self.is_changed |= *body != before;
-            self.has_encounters = false;
+            self.encounters.clear();
             if let Some(radius) = radius {
                 self.radii[place] = *radius;
                 self.has_other_radii = true;
@@ -218,7 +228,7 @@ impl Cluster {
     }
 
     /// Removes bodies, none of them if one is not there.
-    pub fn remove(&mut self, identifiers: &[i32]) -> Result<()> {
+    pub fn remove(&mut self, identifiers: &[i64]) -> Result<()> {
         identifiers.iter().try_for_each(|identifier| self.place(*identifier).map(drop))?;
         // Nothing is changed before there is the memory for it.
         let mut stay = memory::room(self.identifiers.len(), BODIES)?;
@@ -235,13 +245,14 @@ impl Cluster {
         for (place, identifier) in self.identifiers.iter().enumerate() {
             self.places.insert(*identifier, place);
         }
-        (self.is_changed, self.has_other_radii, self.has_encounters) = (true, true, false);
+        (self.is_changed, self.has_other_radii) = (true, true);
+        self.encounters.clear();
         Ok(())
     }
 
     /// Adds a field that acts on all bodies, from now on: one that has a built-in name, or that is a
-    /// text. It needs the numbers of each of its parameters. The next evolution begins with new forces
-    /// and first steps of all bodies. After an error there are the fields that there were.
+    /// text. It needs the numbers of each of its parameters. The next evolution begins with new forces of
+    /// all bodies. After an error there are the fields that there were.
     pub fn add_field(&mut self, field: &str, parameters: &Parameters) -> Result<()> {
         self.add_made_field(Field::new(field, parameters, self.setup.order, self.setup.level)?)
     }
@@ -277,7 +288,7 @@ impl Cluster {
             return Err(Error::NotFinite { what: "the time to evolve to".into(), value: to });
         }
         let (start, interval) = (self.time, to - self.time);
-        self.has_encounters = false;
+        self.encounters.clear();
         if interval < 0.0 || interval > 0.0 && interval < SHORTEST_INTERVAL {
             return Err(Error::BadOption {
                 name: "the time to evolve to".into(),
@@ -293,12 +304,10 @@ impl Cluster {
         self.integrator.set_plan(self.choices.plan(&self.setup, self.tree, interval)?);
         if self.has_other_radii {
             let radii = memory::collected(self.radii.iter().copied(), BODIES)?;
-            self.integrator.watch(Encounters::new(self.choices.approach_distance, radii)?);
+            self.integrator.watch(Encounters::new(self.choices.approach_distance, radii));
             self.has_other_radii = false;
         }
         if self.is_changed {
-            let fresh = |body: &mut Body| *body = Body::new(body.mass, body.position, body.velocity);
-            self.integrator.bodies_mut().iter_mut().for_each(fresh);
             self.integrator.start().map_err(|error| self.named(error))?;
             self.is_changed = false;
         }
@@ -321,9 +330,11 @@ impl Cluster {
         let approach = outcome
             .map_err(|error| self.named(error))?
             .map(|approach| Approach { time: start + approach.time, ..approach });
-        if !self.integrator.encounters().is_empty() {
+        let met = self.integrator.encounters().iter();
+        let met = met.map(|encounter| Encounter { time: start + encounter.time, ..*encounter });
+        self.encounters = memory::collected(met, "encounters")?;
+        if !self.encounters.is_empty() {
             end = EvolutionEnd::Encounter;
-            self.has_encounters = true;
         }
         Ok(Evolution { end, block_steps: self.integrator.counts().block_steps - before, approach })
     }
@@ -343,25 +354,20 @@ impl Cluster {
 
     /// Returns the last close passage of two bodies that changed an energy, with the identifiers that
     /// they had then. [`Counts::energy_jumps`] counts them.
-    pub fn energy_jump(&self) -> Option<([i32; 2], EnergyJump)> {
+    pub fn energy_jump(&self) -> Option<([i64; 2], EnergyJump)> {
         self.energy_jump
     }
 
     /// Returns the encounters that ended the last evolution, of bodies by their places. There are
     /// none any more once bodies were added, changed or removed.
     pub fn encounters(&self) -> &[Encounter] {
-        if self.has_encounters { self.integrator.encounters() } else { &[] }
+        &self.encounters
     }
 
     /// Returns the energies of the bodies.
     pub fn energies(&mut self) -> Result<Energy> {
-        let Choices { softening, .. } = self.choices;
-        if self.energies.is_none() {
-            let energies = Energies::new(&self.setup, self.choices.gravity(), softening)?;
-            self.energies = Some(energies.by_tree(self.tree)?);
-        }
-        let defect = || Error::Internal { what: "energies were not made".into() };
-        let energy = self.energies.as_mut().ok_or_else(defect)?.of(self.integrator.bodies())?;
+        let Self { energies, integrator, .. } = self;
+        let energy = made(energies, &self.setup, &self.choices, self.tree)?.of(integrator.bodies())?;
         Ok(Energy { field: self.field_energy()?, ..energy })
     }
 
@@ -374,14 +380,27 @@ impl Cluster {
     fn named(&self, error: Error) -> Error {
         match error {
             Error::SamePlace { bodies } => {
-                Error::SamePlace { bodies: bodies.map(|place| self.identifiers[place as usize].into()) }
+                Error::SamePlace { bodies: bodies.map(|place| self.identifiers[place as usize]) }
             }
             Error::FieldNotFinite { what, body, field, value } => {
-                Error::FieldNotFinite { what, body: self.identifiers[body as usize].into(), field, value }
+                Error::FieldNotFinite { what, body: self.identifiers[body as usize], field, value }
             }
             other => other,
         }
     }
+}
+
+/// Returns what computes energies and forces, which is made at the first call.
+fn made<'a>(
+    energies: &'a mut Option<Energies>,
+    setup: &Setup,
+    choices: &Choices,
+    tree: Option<TreeAccuracy>,
+) -> Result<&'a mut Energies> {
+    if energies.is_none() {
+        *energies = Some(Energies::new(setup, choices.gravity(), choices.softening)?.by_tree(tree)?);
+    }
+    energies.as_mut().ok_or_else(|| Error::Internal { what: "energies were not made".into() })
 }
 
 /// Keeps the items that stay.
@@ -465,7 +484,7 @@ impl Choices {
 
 impl Change {
     /// Fails unless the numbers have a meaning. `identifier` is that of the body.
-    fn check(&self, identifier: i32) -> Result<()> {
+    fn check(&self, identifier: i64) -> Result<()> {
         for (what, value) in [("mass", self.mass), ("radius", self.radius)] {
             let Some(value) = value else { continue };
             if value.is_nan() || value < 0.0 {
@@ -490,6 +509,10 @@ impl Change {
     }
 }
 
+#[cfg(test)]
+mod change_tests;
+#[cfg(test)]
+mod collision_tests;
 #[cfg(test)]
 mod field_tests;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use kyoho_core::{Order, Precision, Result, TreeAccuracy, memory};
 use kyoho_engine::{Setup, System};
 
-use super::body::{Body, length, sum};
+use super::body::{Body, Vector, length, sum};
 use super::subsystems::Subsystem;
 
 /// The energies of all bodies at one time.
@@ -21,6 +21,38 @@ impl Energy {
     /// Returns the sum of all.
     pub fn total(&self) -> f64 {
         self.kinetic + (self.potential + self.field)
+    }
+}
+
+const FORCES: &str = "the forces on bodies";
+
+/// Finds the nearest of all bodies on the devices of a run, by sums over all pairs.
+pub struct NearestBodies {
+    system: System,
+}
+
+impl NearestBodies {
+    /// Makes a system for it on the devices of `setup`, whatever its order and precision.
+    pub fn new(setup: &Setup) -> Result<NearestBodies> {
+        let setup = Setup { order: Order::Fourth, precision: Precision::Double, ..setup.clone() };
+        Ok(NearestBodies { system: System::new(&setup)? })
+    }
+
+    /// Returns the place of the body that is nearest to each of those at some places, and its distance;
+    /// `None` where there is no other one.
+    pub fn of(&mut self, bodies: &[Body], places: &[usize]) -> Result<Vec<Option<(usize, f64)>>> {
+        let at_rest = |place: usize| Body::new(1.0, bodies[place].position, [0.0; 3]);
+        let source = |place: usize| at_rest(place).source(Order::Fourth, place, 1.0, 0.0);
+        self.system.set_sources(bodies.len(), source)?;
+        self.system.keep_sources_below(bodies.len())?;
+        let sink = |number: usize| at_rest(places[number]).sink(places[number], 0.0);
+        self.system.start_from_fn(bodies.len(), true, places.len(), sink)?;
+        let forces = self.system.wait()?;
+        let nearest = |number: usize| {
+            let nearest = forces.nearest(number)?;
+            Some((nearest.index as usize, nearest.distance2.sqrt()))
+        };
+        memory::collected((0..places.len()).map(nearest), "the nearest bodies")
     }
 }
 
@@ -67,6 +99,24 @@ impl Energies {
             energy.potential += potential + beyond;
         }
         Ok(energy)
+    }
+
+    /// Returns the potentials and accelerations of the bodies at some places among all, by the others.
+    pub fn forces(&mut self, bodies: &[Body], places: &[usize]) -> Result<Vec<(f64, Vector)>> {
+        let with_mass = |place: &usize| bodies[*place].mass != 0.0;
+        let sources = memory::collected((0..bodies.len()).filter(with_mass), "the bodies with mass")?;
+        if sources.is_empty() || places.is_empty() {
+            return memory::collected(places.iter().map(|_| (0.0, [0.0; 3])), FORCES);
+        }
+        let (gravity, softening) = (self.gravity, self.softening);
+        let source = |number: usize| bodies[sources[number]].source(Order::Second, sources[number], gravity, 0.0);
+        self.system.set_sources(sources.len(), source)?;
+        self.system.keep_sources_below(sources.len())?;
+        let sink = |number: usize| bodies[places[number]].sink(places[number], softening);
+        self.system.start_from_fn(sources.len(), true, places.len(), sink)?;
+        let forces = self.system.wait()?;
+        let found = (0..places.len()).map(|number| (forces.potential(number), forces.acceleration(number)));
+        memory::collected(found, FORCES)
     }
 
     /// Returns the energies of these bodies, which must belong to one time; they have none in fields.

@@ -11,6 +11,7 @@ use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
 use super::numbering::Numbering;
 use super::plan::{Plan, whole};
+use super::sweeps::{Path, Spheres};
 use super::{Approach, Counts, GoOn, Integrator};
 
 /// The leapfrog integrator.
@@ -25,6 +26,9 @@ pub struct Leapfrog {
     lost: Vec<[Vector; 2]>,
     threads: Threads,
     encounters: Option<Encounters>,
+    /// The paths of the bodies in the step, and the bodies before it, where they may collide.
+    spheres: Spheres,
+    before: Vec<Body>,
     reached: f64,
     counts: Counts,
     /// The pairs that are no part of the run: those of measurements of errors, and of steps that
@@ -53,6 +57,8 @@ impl Leapfrog {
             lost,
             threads,
             encounters,
+            spheres: Spheres::default(),
+            before: Vec::new(),
             reached,
             counts,
             left_out,
@@ -64,9 +70,10 @@ impl Leapfrog {
     }
 
     /// Chooses the sources: bodies with mass alone where these are at most half of all. A tree hardly
-    /// gains by that, and who looks for encounters finds bodies without mass too.
+    /// gains by that, and who looks for approaches finds bodies without mass too.
     fn choose_sources(&mut self) -> Result<()> {
-        let numbering = Numbering::of(&self.bodies, self.plan.tree.is_some() || self.encounters.is_some())?;
+        let approaches = self.encounters.as_ref().is_some_and(|encounters| encounters.approach() > 0.0);
+        let numbering = Numbering::of(&self.bodies, self.plan.tree.is_some() || approaches)?;
         let is_worth_it = (1..=self.bodies.len() / 2).contains(&numbering.sources());
         self.numbering = if is_worth_it { numbering } else { Numbering::of(&self.bodies, true)? };
         Ok(())
@@ -179,15 +186,48 @@ impl Leapfrog {
         go_on(self.reached, self.counts.block_steps)
     }
 
-    /// Whether bodies encounter each other where they are now.
-    fn meets_encounters(&mut self) -> Result<bool> {
+    /// Remembers the bodies before a step in which they may collide.
+    fn remember(&mut self) -> Result<()> {
+        self.before.clear();
+        if self.encounters.as_ref().is_some_and(Encounters::has_radii) {
+            memory::reserve(&mut self.before, self.bodies.len(), "bodies before a step")?;
+            self.before.extend_from_slice(&self.bodies);
+        }
+        Ok(())
+    }
+
+    /// Whether bodies have approached each other where they are now, at a time since the interval began,
+    /// or have collided in the step to it.
+    fn meets_encounters(&mut self, step: f64, time: f64) -> Result<bool> {
         let Some(encounters) = &mut self.encounters else { return Ok(false) };
-        let sink = |(number, body): (usize, &Body)| Sink {
-            radius2: encounters.reach(number).powi(2),
-            ..body.sink(number, 0.0)
-        };
-        let near = self.system.find_neighbours(self.bodies.len(), true, self.bodies.iter().enumerate().map(sink))?;
-        encounters.look_among(&self.bodies, near)?;
+        if encounters.approach() > 0.0 {
+            let radius2 = encounters.approach().powi(2);
+            let sink = |(number, body): (usize, &Body)| Sink { radius2, ..body.sink(number, 0.0) };
+            let sinks = self.bodies.iter().enumerate().map(sink);
+            let near = self.system.find_neighbours(self.bodies.len(), true, sinks)?;
+            encounters.look_among(&self.bodies, near, time)?;
+        }
+        if encounters.has_radii() {
+            let path = |number: usize| Path::of(&self.before[number], &self.bodies[number], step);
+            let radii = memory::collected(encounters.radii().iter().copied(), "the radii of bodies")?;
+            let sphere = |number: usize| (path(number).sphere(radii[number]), radii[number] > 0.0);
+            self.spheres.begin((0..self.bodies.len()).map(sphere))?;
+            // The one with a radius looks for the other one.
+            for number in (0..radii.len()).filter(|number| radii[*number] > 0.0) {
+                let own = path(number);
+                self.spheres.each_near(self.spheres.of(number), true, |other| {
+                    if radii[other] > 0.0 && other <= number {
+                        return Ok(());
+                    }
+                    match own.against(&path(other)).nearest(radii[number] + radii[other]) {
+                        Some((distance, part)) => {
+                            encounters.collide([number, other], distance, time - (1.0 - part) * step)
+                        }
+                        None => Ok(()),
+                    }
+                })?;
+            }
+        }
         Ok(encounters.is_met())
     }
 
@@ -264,9 +304,11 @@ impl Integrator for Leapfrog {
         }
         self.forget_lost()?;
         for done in 1..=steps {
-            self.step(step, done as f64 / steps as f64 * interval)?;
+            let end = done as f64 / steps as f64 * interval;
+            self.remember()?;
+            self.step(step, end)?;
             let goes_on = self.count_step(done, steps, go_on);
-            if self.meets_encounters()? || !goes_on {
+            if self.meets_encounters(step, end)? || !goes_on {
                 break;
             }
         }

@@ -14,6 +14,7 @@ mod leapfrog;
 mod numbering;
 pub mod plan;
 pub mod subsystems;
+mod sweeps;
 
 use std::fmt::Display;
 
@@ -107,7 +108,8 @@ pub trait Integrator {
     /// Returns the bodies, which may be changed; then [`Integrator::start`] has to follow.
     fn bodies_mut(&mut self) -> &mut Vec<Body>;
 
-    /// Computes the first forces and steps of bodies that were changed.
+    /// Computes the forces of bodies that were changed. Those without a step, and those whose forces
+    /// are others than they were, get first steps. After an error they are as before.
     fn start(&mut self) -> Result<()>;
 
     /// Goes on with other bodies, which have the steps and derivatives that they had where an

@@ -82,8 +82,6 @@ pub struct BlockOutcome<'a> {
 pub struct AdvancedBlock {
     /// Its bodies.
     pub members: Vec<i32>,
-    /// These as sinks, before they were advanced.
-    pub sinks: Vec<f64>,
     /// Their nearest sources.
     pub nearest: Vec<Nearest>,
 }

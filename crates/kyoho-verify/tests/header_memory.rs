@@ -308,7 +308,8 @@ fn integrators(order: i32, accuracy: f64) -> Vec<u64> {
     let mut integrator = ptr::null_mut();
     swept!(kyoho_integrator_create(&raw const options, &raw const given, &raw mut integrator));
     let mut bodies: kyoho_bodies = empty();
-    (bodies.count, bodies.identifiers.data) = (BODIES as i32, arrays.index.as_ptr());
+    let known: Vec<i64> = arrays.index.iter().map(|index| i64::from(*index)).collect();
+    (bodies.count, bodies.identifiers.data) = (BODIES as i32, known.as_ptr());
     (bodies.masses.data, bodies.positions.data) = (arrays.mass.as_ptr(), arrays.position.as_ptr().cast());
     (bodies.velocities.data, bodies.radii.data) = (arrays.velocity.as_ptr().cast(), arrays.mass.as_ptr());
     swept!(kyoho_integrator_add_bodies(integrator, &raw const bodies));
@@ -318,7 +319,7 @@ fn integrators(order: i32, accuracy: f64) -> Vec<u64> {
     swept!(kyoho_integrator_add_field(integrator, field.as_ptr(), names.as_ptr(), 2, numbers.as_ptr()));
     bodies.count = 10;
     swept!(kyoho_integrator_set_bodies(integrator, &raw const bodies));
-    swept!(kyoho_integrator_remove_bodies(integrator, 5, arrays.index[100..].as_ptr()));
+    swept!(kyoho_integrator_remove_bodies(integrator, 5, known[100..].as_ptr()));
     swept!(kyoho_integrator_evolve(integrator, 1.0 / 16.0, ptr::null(), &raw mut evolution));
     let (mut kinetic, mut potential) = (0.0, 0.0);
     swept!(kyoho_integrator_energies(integrator, &raw mut kinetic, &raw mut potential));
@@ -331,7 +332,10 @@ fn integrators(order: i32, accuracy: f64) -> Vec<u64> {
     (states.count, states.identifiers.data) = (BODIES as i32 - 5, identifiers.as_ptr());
     (states.masses.data, states.positions.data) =
         (arrays.potential.as_mut_ptr(), arrays.acceleration.as_mut_ptr().cast());
+    let (mut nearest, mut potentials) = (vec![0; BODIES], vec![0.0; BODIES]);
+    (states.nearest.data, states.potentials.data) = (nearest.as_mut_ptr(), potentials.as_mut_ptr());
     swept!(kyoho_integrator_get_bodies(integrator, &raw const states));
+    bits.extend(nearest.into_iter().map(i64::cast_unsigned).chain(potentials.into_iter().map(f64::to_bits)));
     arrays.bits(&mut bits);
     let mut encounters: kyoho_encounters = empty();
     let mut kinds = vec![0; BODIES];

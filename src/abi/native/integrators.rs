@@ -97,11 +97,11 @@ pub unsafe extern "C" fn kyoho_integrator_create(
 ///
 /// # Safety
 /// The pointer is null or points to a structure whose arrays have as many elements as it says.
-unsafe fn changes(bodies: *const kyoho_bodies, are_added: bool) -> Result<Vec<(i32, Change)>> {
+unsafe fn changes(bodies: *const kyoho_bodies, are_added: bool) -> Result<Vec<(i64, Change)>> {
     // SAFETY: the caller's promise.
     let given = unsafe { read("bodies", bodies) }?;
     let count = arrays::count("kyoho_bodies.count", given.count)?;
-    let identifiers: Option<Rows<i32, 1>> = Rows::required("kyoho_bodies.identifiers", given.identifiers, count)?;
+    let identifiers: Option<Rows<i64, 1>> = Rows::required("kyoho_bodies.identifiers", given.identifiers, count)?;
     let needed = if are_added { count } else { 0 };
     let masses: Option<Rows<f64, 1>> = Rows::required("kyoho_bodies.masses", given.masses, needed)?;
     let positions: Option<Rows<f64, 3>> = Rows::required("kyoho_bodies.positions", given.positions, needed)?;
@@ -139,8 +139,8 @@ pub unsafe extern "C" fn kyoho_integrator_add_bodies(
 }
 
 /// Changes bodies at the time of the integrator; arrays that are NULL leave what bodies have. After
-/// other changes than of radii, the next evolution begins with new forces and first steps of all
-/// bodies.
+/// other changes than of radii, the next evolution begins with new forces of all bodies. Those whose
+/// forces are nearly as before keep their steps, and others, or at other places, have first steps.
 ///
 /// Errors, after which no body was changed: as `kyoho_integrator_add_bodies`, and KYOHO_BAD_OPTION
 /// also for an identifier that no body has.
@@ -155,11 +155,13 @@ pub unsafe extern "C" fn kyoho_integrator_set_bodies(
     })
 }
 
-/// Writes bodies at the time of the integrator.
+/// Writes bodies at the time of the integrator, and on request the forces on them and their nearest
+/// bodies.
 ///
 /// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT
 /// (negative, or without identifiers more than there are bodies), KYOHO_BAD_OPTION (an identifier
-/// that no body has, or a stride that is not allowed), KYOHO_OUT_OF_MEMORY.
+/// that no body has, or a stride that is not allowed), KYOHO_OUT_OF_MEMORY. Where forces or nearest
+/// bodies are wanted also those of `kyoho_integrator_energies`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_integrator_get_bodies(
     integrator: *mut kyoho_integrator,
@@ -169,7 +171,7 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
         // SAFETY: null or a structure.
         let wanted = unsafe { read("states", states) }?;
         let count = arrays::count("kyoho_body_states.count", wanted.count)?;
-        let identifiers: Option<Rows<i32, 1>> = Rows::optional("kyoho_body_states.identifiers", wanted.identifiers)?;
+        let identifiers: Option<Rows<i64, 1>> = Rows::optional("kyoho_body_states.identifiers", wanted.identifiers)?;
         let all = cluster.bodies().len();
         if identifiers.is_none() && count > all {
             let allowed = format!("0 to {all}, the number of bodies");
@@ -188,6 +190,7 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
                 None => row,
             });
         }
+        forces_on(cluster, &places, &wanted)?;
         for (row, place) in places.into_iter().enumerate() {
             let Body { mass, position, velocity, .. } = cluster.bodies()[place];
             // SAFETY: the arrays have more than `row` rows.
@@ -202,6 +205,35 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
     })
 }
 
+/// Writes the forces on bodies at these places and their nearest bodies, as far as they are wanted.
+fn forces_on(cluster: &mut Cluster, places: &[usize], wanted: &kyoho_body_states) -> Result<()> {
+    let accelerations: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.accelerations", wanted.accelerations)?;
+    let potentials: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.potentials", wanted.potentials)?;
+    let nearest: Option<Rows<i64, 1>> = Rows::optional("kyoho_body_states.nearest", wanted.nearest)?;
+    let distances: Option<Rows<f64, 1>> =
+        Rows::optional("kyoho_body_states.nearest_distances", wanted.nearest_distances)?;
+    let has_forces = accelerations.is_some() || potentials.is_some();
+    let forces = if has_forces { cluster.forces(places)? } else { Vec::new() };
+    let has_nearest = nearest.is_some() || distances.is_some();
+    let others = if has_nearest { cluster.nearest(places)? } else { Vec::new() };
+    for (row, (potential, acceleration)) in forces.into_iter().enumerate() {
+        // SAFETY: the arrays have more than `row` rows.
+        unsafe {
+            put(potentials, row, [potential]);
+            put(accelerations, row, acceleration);
+        }
+    }
+    for (row, (own, other)) in places.iter().zip(others).enumerate() {
+        let (place, distance) = other.unwrap_or((*own, f64::INFINITY));
+        // SAFETY: the arrays have more than `row` elements.
+        unsafe {
+            put(nearest, row, [cluster.identifiers()[place]]);
+            put(distances, row, [distance]);
+        }
+    }
+    Ok(())
+}
+
 /// Removes the bodies with these `count` identifiers.
 ///
 /// Errors, after which no body was removed: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
@@ -210,7 +242,7 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
 pub unsafe extern "C" fn kyoho_integrator_remove_bodies(
     integrator: *mut kyoho_integrator,
     count: i32,
-    identifiers: *const i32,
+    identifiers: *const i64,
 ) -> ResultCode {
     call_on(integrator, |cluster| {
         let count = arrays::count("count", count)?;
@@ -229,7 +261,7 @@ pub unsafe extern "C" fn kyoho_integrator_remove_bodies(
 pub unsafe extern "C" fn kyoho_integrator_identifiers(
     integrator: *mut kyoho_integrator,
     capacity: i32,
-    identifiers: *mut i32,
+    identifiers: *mut i64,
 ) -> ResultCode {
     call_on(integrator, |cluster| {
         let (all, room) = (cluster.identifiers(), arrays::count("capacity", capacity)?);
@@ -248,8 +280,8 @@ pub unsafe extern "C" fn kyoho_integrator_identifiers(
 /// `field` is a built-in name (docs/fields.md has them) or a text of the language of pairs without
 /// sources, which ends with a zero. `names` has the names of its parameters with spaces between
 /// them, and `numbers` the `count` numbers of all of these, one after another: three of a vector.
-/// Both may be NULL for a field without parameters. The next evolution begins with new forces and
-/// first steps of all bodies. Block steps with fields are the host's, also on GPUs.
+/// Both may be NULL for a field without parameters. The next evolution begins with new forces of
+/// all bodies. Block steps with fields are the host's, also on GPUs.
 ///
 /// Errors, after which no field was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT,
 /// KYOHO_BAD_OPTION (an unknown name, a parameter that is missing or that the field has not, a
@@ -276,9 +308,9 @@ pub unsafe extern "C" fn kyoho_integrator_add_field(
 }
 
 /// Advances all bodies to a time, which may not lie before theirs, or until something ends it
-/// earlier: an approach or a collision, both looked for at the ends of block steps, or
-/// `evolve_options`. Whatever the reason, all bodies are at one time then, from which a further call
-/// goes on. `evolve_options` and `evolution`, which is told the reason, may be NULL.
+/// earlier: an approach, which is looked for at the ends of block steps, a collision in a step that
+/// ends then, or `evolve_options`. Whatever the reason, all bodies are at one time then, from which
+/// a further call goes on. `evolve_options` and `evolution`, which is told the reason, may be NULL.
 ///
 /// All bodies meet at the end of each call, so steps are no longer than the time to it, and the
 /// bits of bodies depend on the times of calls. They do not depend on the number of threads.
@@ -365,9 +397,10 @@ pub unsafe extern "C" fn kyoho_integrator_encounters(
             return Err(Error::BufferTooSmall { what: "the arrays of encounters", needed: found.len(), room });
         }
         let kinds: Option<Rows<i32, 1>> = Rows::optional("kyoho_encounters.kinds", wanted.kinds)?;
-        let first: Option<Rows<i32, 1>> = Rows::optional("kyoho_encounters.first", wanted.first)?;
-        let second: Option<Rows<i32, 1>> = Rows::optional("kyoho_encounters.second", wanted.second)?;
+        let first: Option<Rows<i64, 1>> = Rows::optional("kyoho_encounters.first", wanted.first)?;
+        let second: Option<Rows<i64, 1>> = Rows::optional("kyoho_encounters.second", wanted.second)?;
         let distances: Option<Rows<f64, 1>> = Rows::optional("kyoho_encounters.distances", wanted.distances)?;
+        let times: Option<Rows<f64, 1>> = Rows::optional("kyoho_encounters.times", wanted.times)?;
         for (row, encounter) in found.iter().enumerate() {
             let [one, other] = encounter.bodies.map(|place| cluster.identifiers()[place]);
             // SAFETY: the arrays have more than `row` elements.
@@ -376,6 +409,7 @@ pub unsafe extern "C" fn kyoho_integrator_encounters(
                 put(first, row, [one]);
                 put(second, row, [other]);
                 put(distances, row, [encounter.distance]);
+                put(times, row, [encounter.time]);
             }
         }
         Ok(())
@@ -539,7 +573,7 @@ mod tests {
         let choices = Choices { softening: 0.1, ..Choices::default() };
         let handle = INTEGRATORS.insert(Cluster::new(system, choices).unwrap()).unwrap();
         let integrator: *mut kyoho_integrator = ptr::without_provenance_mut(handle);
-        let (identifiers, masses, positions) = ([3, 4], [1.0; 2], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+        let (identifiers, masses, positions) = ([3i64, 4], [1.0; 2], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
         let mut bodies: kyoho_bodies = empty();
         (bodies.count, bodies.identifiers.data) = (2, identifiers.as_ptr());
         (bodies.masses.data, bodies.positions.data) = (masses.as_ptr(), positions.as_ptr());

@@ -9,7 +9,8 @@ use kyoho_core::{DeviceArray, Error, Interaction, Result};
 use kyoho_laws::double_double::DoubleDouble;
 
 use super::structures::{
-    kyoho_const_integers, kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_reals,
+    kyoho_const_integers, kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_long_integers,
+    kyoho_reals,
 };
 
 /// An array of the interface.
@@ -39,6 +40,7 @@ arrays! {
     kyoho_const_integers of i32,
     kyoho_const_long_integers of i64,
     kyoho_integers of i32,
+    kyoho_long_integers of i64,
 }
 
 /// Real numbers of arrays.

@@ -136,6 +136,16 @@ pub struct kyoho_integers {
     pub stride: i64,
 }
 
+/// Integers of 64 bits that the library writes. Otherwise as `kyoho_const_reals`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_long_integers {
+    /// The first one. NULL: they are not wanted.
+    pub data: *mut i64,
+    /// Bytes from one to the next; it may be negative. 0: they follow one another.
+    pub stride: i64,
+}
+
 /// The CUDA device and the stream of arrays in KYOHO_MEMORY_CUDA.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]

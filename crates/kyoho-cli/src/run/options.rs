@@ -21,9 +21,9 @@ use kyoho_language::field::{BUILT_IN, BuiltIn};
 #[command(group = clap::ArgGroup::new("bodies").required(true).args(["input", "plummer", "resume"]))]
 #[command(allow_negative_numbers = true)]
 pub struct Arguments {
-    /// A file of lines `mass x y z vx vy vz`, in which blank lines and text after a # are comments;
-    /// or a file in HDF5 with masses, positions and velocities; or a snapshot, whose bodies begin a
-    /// new run; - is the standard input
+    /// A file of lines `mass x y z vx vy vz`, in which blank lines and text after a # are comments,
+    /// or with a first line of these names and others, such as a CSV; or a file in HDF5 with masses,
+    /// positions and velocities; or a snapshot, whose bodies begin a new run; - is the standard input
     pub input: Option<PathBuf>,
     /// A Plummer model of this many bodies, in standard N-body units
     #[arg(long, value_name = "N", value_parser = count::<u32>(2..=1 << 30))]

@@ -8,7 +8,6 @@
 mod begin;
 pub mod kernels;
 
-use kyoho_core::sinks::width;
 use kyoho_core::{Error, Nearest, Result, Sources, Units, memory};
 use kyoho_hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Mapped, Place};
 use kyoho_hal::grow_buffer::GrowBuffer;
@@ -330,12 +329,10 @@ impl<G: Gpu> GpuDevice<G> {
         let interaction = &*self.on.options.interaction;
         let mut block = AdvancedBlock {
             members: memory::filled(count, 0, WHAT)?,
-            sinks: memory::filled(count * width(interaction), 0.0, WHAT)?,
             nearest: memory::filled(count, Nearest::NONE, WHAT)?,
         };
         let taken = &steps.taken[turn(sequence)];
         self.fetch(&taken.members.0, 0, &mut block.members)?;
-        self.fetch(&taken.sinks.0, 0, &mut block.sinks)?;
         if steps.pieces.is_empty() {
             let stride = count.next_multiple_of(kyoho_direct::gpu::pieces::STRIDE);
             self.fetch(&steps.results.0, 8 * stride * interaction.n_outputs, &mut block.nearest)?;

@@ -21,7 +21,7 @@ fn point_mass(order: Order, dt_max: f64) -> Cluster {
 }
 
 /// Bodies without mass, of which the first one is on an ellipse of eccentricity 1/2 and period 2 pi.
-fn ellipse() -> [(i32, Change); 2] {
+fn ellipse() -> [(i64, Change); 2] {
     [
         body(4, 0.0, [1.5, 0.0, 0.0], [0.0, 1.0 / 3.0f64.sqrt(), 0.0]),
         body(9, 0.0, [0.0, 30.0, 0.0], [1.0 / 30.0f64.sqrt(), 0.0, 0.0]),

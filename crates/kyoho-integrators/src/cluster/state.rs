@@ -9,7 +9,7 @@ use kyoho_core::{Error, Result, memory};
 use super::{BODIES, Change, Cluster};
 
 /// The first word of a state, which names its form.
-const FORM: u64 = u64::from_le_bytes(*b"kyoho  2");
+const FORM: u64 = u64::from_le_bytes(*b"kyoho  3");
 /// The words before the bodies: the form, the order, the number of bodies, the time, whether bodies
 /// have changed since their forces were computed, and the number of fields. The fields follow the
 /// bodies, each with the length of its text, the text in whole words, the number of its numbers, and
@@ -36,7 +36,7 @@ impl Cluster {
         let head = [FORM, self.setup.order as u64, count, self.time.to_bits(), u64::from(self.is_changed), fields];
         head.into_iter().for_each(&mut put);
         for ((identifier, radius), body) in self.identifiers.iter().zip(&self.radii).zip(self.bodies()) {
-            put(u64::from(identifier.cast_unsigned()));
+            put(identifier.cast_unsigned());
             let Body { step, mass, position, velocity, derivatives } = *body;
             let vectors = [position, velocity].into_iter().chain(derivatives).flatten();
             [*radius, step, mass].into_iter().chain(vectors).for_each(|number| put(number.to_bits()));
@@ -79,10 +79,9 @@ impl Cluster {
         let mut radii = memory::room(bodies, BODIES)?;
         let mut all = memory::room(bodies, BODIES)?;
         let mut places = HashMap::new();
-        places.try_reserve(bodies).map_err(|_| memory::none::<(i32, usize)>(bodies, BODIES))?;
+        places.try_reserve(bodies).map_err(|_| memory::none::<(i64, usize)>(bodies, BODIES))?;
         for place in 0..bodies {
-            let identifier = words.next().unwrap_or(0) as u32;
-            let identifier = identifier.cast_signed();
+            let identifier = words.next().unwrap_or(0).cast_signed();
             let mut number = || f64::from_bits(words.next().unwrap_or(0));
             let (radius, step, mass) = (number(), number(), number());
             let mut vector = || -> Vector { std::array::from_fn(|_| number()) };
@@ -112,7 +111,8 @@ impl Cluster {
         self.integrator.resume(all)?;
         self.integrator.fields_mut().replace(known);
         (self.time, self.identifiers, self.radii, self.places) = (time, identifiers, radii, places);
-        (self.is_changed, self.has_other_radii, self.has_encounters) = (is_changed == 1, true, false);
+        (self.is_changed, self.has_other_radii) = (is_changed == 1, true);
+        self.encounters.clear();
         Ok(())
     }
 

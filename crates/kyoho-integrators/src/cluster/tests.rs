@@ -11,13 +11,13 @@ pub fn cluster(order: Order, choices: Choices) -> Cluster {
     Cluster::new(System::new(&setup).unwrap(), choices).unwrap()
 }
 
-pub fn body(identifier: i32, mass: f64, position: Vector, velocity: Vector) -> (i32, Change) {
+pub fn body(identifier: i64, mass: f64, position: Vector, velocity: Vector) -> (i64, Change) {
     let change = Change { mass: Some(mass), position: Some(position), velocity: Some(velocity), radius: None };
     (identifier, change)
 }
 
 /// Two bodies on a circle with period 2 pi, and a third one far away.
-pub fn circle() -> [(i32, Change); 3] {
+pub fn circle() -> [(i64, Change); 3] {
     [
         body(7, 0.5, [0.5, 0.0, 0.0], [0.0, 0.5, 0.0]),
         body(3, 0.5, [-0.5, 0.0, 0.0], [0.0, -0.5, 0.0]),
@@ -139,7 +139,7 @@ fn bodies_that_fall_into_each_other_without_softening_are_named() {
     for (order, dt_max) in &ALL[1..] {
         let mut cluster = cluster(*order, Choices { dt_max: *dt_max, ..Choices::default() });
         cluster.add(&[body(1, 1e-9, [50.0, 0.0, 0.0], [0.0; 3])]).unwrap();
-        cluster.add(&[1.0, -1.0].map(|side| body(8 + side as i32, 0.5, [0.5 * side, 0.01, 0.0], [0.0; 3]))).unwrap();
+        cluster.add(&[1.0, -1.0].map(|side| body(8 + side as i64, 0.5, [0.5 * side, 0.01, 0.0], [0.0; 3]))).unwrap();
         let before = cluster.energies().unwrap().total();
         assert_eq!(cluster.energy_jump(), None);
         // They meet at pi / sqrt(8).
@@ -159,7 +159,7 @@ fn a_large_body_collides_beyond_the_nearest_one() {
     for (order, dt_max) in ALL {
         let mut cluster = cluster(order, Choices { dt_max, softening: 0.1, ..Choices::default() });
         // Each of the small ones is nearer to the other than to the large one.
-        let small = |identifier: i32, x: f64| body(identifier, 0.0, [x, 0.0, 0.0], [0.0; 3]);
+        let small = |identifier: i64, x: f64| body(identifier, 0.0, [x, 0.0, 0.0], [0.0; 3]);
         let large = Change { radius: Some(1.0), ..body(0, 1e-9, [0.0; 3], [0.0; 3]).1 };
         cluster.add(&[small(1, 0.95), small(2, 1.05), (0, large)]).unwrap();
         assert_eq!(evolve(&mut cluster, 0.01).end, EvolutionEnd::Encounter);
@@ -200,13 +200,13 @@ fn what_cannot_be_done_is_an_error() {
 fn bodies_without_mass_act_on_nothing_and_cost_nothing_as_sources() {
     let mut random = crate::tests::random();
     let mut vector = |size: f64| -> Vector { std::array::from_fn(|_| size * (random() - 0.5)) };
-    let all: Vec<(i32, Change)> =
+    let all: Vec<(i64, Change)> =
         (0..45).map(|number| body(number, if number % 3 == 1 { 0.1 } else { 0.0 }, vector(2.0), vector(0.5))).collect();
-    let with_mass: Vec<(i32, Change)> = all.iter().copied().filter(|(_, change)| change.mass != Some(0.0)).collect();
+    let with_mass: Vec<(i64, Change)> = all.iter().copied().filter(|(_, change)| change.mass != Some(0.0)).collect();
     for (order, dt_max) in ALL {
         let choices =
             Choices { dt_max: if dt_max > 0.0 { 1.0 / 64.0 } else { 0.0 }, softening: 0.1, ..Choices::default() };
-        let run = |bodies: &[(i32, Change)], choices: Choices| {
+        let run = |bodies: &[(i64, Change)], choices: Choices| {
             let mut cluster = cluster(order, choices);
             cluster.add(bodies).unwrap();
             evolve(&mut cluster, 0.25);
@@ -256,4 +256,33 @@ fn the_nearest_of_bodies_are_named_where_some_have_no_mass() {
     let before = cluster.bodies()[0].position[0];
     evolve(&mut cluster, 2.1);
     assert!((cluster.bodies()[0].position[0] - before - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn forces_and_nearest_bodies_are_those_of_the_textbook() {
+    for (order, dt_max) in ALL {
+        let mut cluster = cluster(order, Choices { dt_max, gravity: 2.0, softening: 3.0, ..Choices::default() });
+        cluster.add(&[body(1, 5.0, [0.0; 3], [0.0; 3]), body(2, 0.0, [1.0, 0.0, 0.0], [0.0; 3])]).unwrap();
+        cluster.add(&[body(3, 7.0, [4.0, 0.0, 0.0], [0.0; 3])]).unwrap();
+        // Distances 4 and 3, and a softening of 3.
+        let near = 1.0 / 18f64.sqrt();
+        let first = (-2.0 * 7.0 / 5.0, [2.0 * 7.0 * 4.0 / 125.0, 0.0, 0.0]);
+        let second =
+            (-2.0 * (5.0 / 10f64.sqrt() + 7.0 * near), [2.0 * (21.0 * near.powi(3) - 5.0 / 10f64.powf(1.5)), 0.0, 0.0]);
+        let same = |found: &[(f64, Vector)], expected: &[(f64, Vector)]| {
+            for ((potential, acceleration), (p, a)) in found.iter().zip(expected) {
+                assert!((potential - p).abs() < 1e-14 && (acceleration[0] - a[0]).abs() < 1e-14, "{found:?}");
+            }
+            assert_eq!(found.len(), expected.len());
+        };
+        same(&cluster.forces(&[1, 0]).unwrap(), &[second, first]);
+        assert_eq!(cluster.nearest(&[0, 1, 2]).unwrap(), [Some((1, 1.0)), Some((0, 1.0)), Some((1, 3.0))]);
+        // A field adds its part.
+
+        cluster.add_field("point_mass", &[("mass", &[3.0])]).unwrap();
+        same(&cluster.forces(&[1]).unwrap(), &[(second.0 - 6.0, [second.1[0] - 6.0, 0.0, 0.0])]);
+        cluster.remove(&[1, 3]).unwrap();
+        assert_eq!(cluster.nearest(&[0]).unwrap(), [None]);
+        same(&cluster.forces(&[0]).unwrap(), &[(-6.0, [-6.0, 0.0, 0.0])]);
+    }
 }

@@ -58,14 +58,6 @@ impl Block<'_> {
         self.scheme.predict(body, number, body.step, self.plan.softening)
     }
 
-    /// Returns the position of any body, predicted to the time of the block.
-    pub fn position(&self, moving: &[Moving], members: &[usize], number: usize) -> Vector {
-        let body = &moving[number].body;
-        let is_member = members.binary_search(&number).is_ok();
-        let step = if is_member { body.step } else { self.since_last_step(body) };
-        self.scheme.predict(body, number, step, 0.0).derivatives[0]
-    }
-
     /// Returns any body at the time of the block, to which its members were advanced.
     pub fn at_time(&self, moving: &[Moving], members: &[usize], number: usize) -> Body {
         let body = &moving[number].body;

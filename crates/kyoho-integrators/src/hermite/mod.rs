@@ -6,7 +6,9 @@
 //! begin at zero in each interval.
 
 mod block;
+mod collisions;
 mod criterion;
+mod kept;
 mod on_device;
 mod passages;
 mod schedule;
@@ -28,7 +30,9 @@ use super::subsystems::Subsystem;
 use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 
 use block::{Block, FAR, Moving};
+use collisions::{Bodies, Collisions};
 use criterion::Criterion;
+use kept::Kept;
 use passages::Passages;
 use schedule::{Schedule, longest_before};
 use scheme::given;
@@ -58,6 +62,7 @@ pub struct Hermite {
     passages: Passages,
     energy_jump: Option<EnergyJump>,
     encounters: Option<Encounters>,
+    collisions: Collisions,
     fields: Fields,
     /// Close bodies that move together, if they do.
     subsystems: Option<Subsystems>,
@@ -91,6 +96,7 @@ impl Hermite {
             passages: Passages::default(),
             energy_jump: None,
             encounters: None,
+            collisions: Collisions::default(),
             fields,
             subsystems: None,
             reached: 0.0,
@@ -116,9 +122,12 @@ impl Hermite {
         memory::reserve(&mut self.members, n, "the bodies of a block")
     }
 
-    /// Numbers the bodies anew. Who looks for encounters finds bodies without mass too.
+    /// Numbers the bodies anew. Who looks for approaches finds bodies without mass too.
     fn number(&mut self) -> Result<()> {
-        let new = Numbering::of(&self.bodies, self.encounters.is_some())?;
+        let new = Numbering::of(
+            &self.bodies,
+            self.encounters.as_ref().is_some_and(|encounters| encounters.approach() > 0.0),
+        )?;
         if new != self.numbering {
             self.passages.clear();
             self.numbering = new;
@@ -271,7 +280,7 @@ impl Hermite {
     }
 
     /// Advances the members of the block to a time. If they go on from there, they are scheduled
-    /// for their next steps, and encounters are looked for.
+    /// for their next steps, and approaches are looked for; collisions are in any case.
     fn advance_members(&mut self, now: f64, go_on: bool) -> Result<()> {
         let (members, moving, plan) = (&self.members, &mut self.moving, &self.plan);
         let numbering = &self.numbering;
@@ -284,7 +293,11 @@ impl Hermite {
         let nearest = closer(self.approach.filter(|_| !is_watched), time, members, &forces);
         self.approach = nearer(self.approach, nearest);
         if let Some(encounters) = self.encounters.as_mut().filter(|_| go_on) {
-            encounters.look(members, forces.nearest_sources(), |number| block.position(moving, members, number))?;
+            encounters.look(members, forces.nearest_sources(), time)?;
+        }
+        let colliding = self.encounters.as_mut().filter(|encounters| encounters.has_radii());
+        if colliding.is_some() {
+            self.collisions.remember(moving, members)?;
         }
         memory::lengthen(&mut self.due, members.len(), "the bodies of a block", || 0.0)?;
         let due = &mut self.due[..members.len()];
@@ -305,6 +318,12 @@ impl Hermite {
         }
         let limited = block.advance((&forces, found), moving, members, due, &self.threads);
         self.counts.limited_steps += limited;
+        if let Some(encounters) = colliding {
+            let bodies = Bodies { moving, numbering, encounters, subsystems: self.subsystems.as_ref() };
+            for (numbers, distance, time) in self.collisions.look(&block, bodies, members, go_on)? {
+                encounters.collide(numbering.pair(numbers), distance, time)?;
+            }
+        }
         if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
             let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));
             let jump = self.passages.follow(plan, &pair, time, limited);
@@ -315,7 +334,9 @@ impl Hermite {
         self.counts.block_steps += 1;
         if self.subsystems.is_some() {
             let changes = if go_on { self.regroup(time, &pairs)? } else { Changes::default() };
-            return self.go_on_with(now, go_on, changes);
+            let has_others = !changes.fresh.is_empty() || !changes.others.is_empty();
+            self.go_on_with(now, go_on, changes)?;
+            return if has_others { self.begin_paths() } else { Ok(()) };
         }
         if go_on {
             members.iter().zip(due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
@@ -325,6 +346,15 @@ impl Hermite {
             outcome?;
         }
         Ok(())
+    }
+
+    /// Begins to look at the paths of bodies, if they may collide.
+    fn begin_paths(&mut self) -> Result<()> {
+        let Some(encounters) = self.encounters.as_ref().filter(|encounters| encounters.has_radii()) else {
+            return Ok(());
+        };
+        let (moving, numbering, subsystems) = (&self.moving[..], &self.numbering, self.subsystems.as_ref());
+        self.collisions.begin(Bodies { moving, numbering, encounters, subsystems })
     }
 
     /// Schedules the members of a block, which has been advanced to a time, if they go on from there,
@@ -416,6 +446,7 @@ impl Integrator for Hermite {
             self.moving[number].body.step = fraction * self.plan.interval;
         }
         self.send_all()?;
+        self.begin_paths()?;
         let mut done = 0.0;
         let mut ends = false;
         while let Some(reached) = if ends { None } else { self.steps_on_device(done, go_on)? } {
@@ -427,6 +458,8 @@ impl Integrator for Hermite {
         }
         if done < 1.0 {
             self.meet(done)?;
+            // Others may have collided on their way there.
+            self.encounters.as_mut().map(Encounters::is_met);
         }
         self.come_back();
         self.passages.count_from(done * self.plan.interval);
@@ -454,6 +487,7 @@ impl Integrator for Hermite {
             subsystems.find(bodies.len(), self.plan.gravity, |number| bodies[numbering.place(number)])?;
         }
         self.set_out();
+        let before = Kept::of(self.moving.iter().map(|moving| &moving.body))?;
         self.moving.iter_mut().for_each(|moving| moving.body.step = 0.0);
         self.send_all()?;
         let shown = (0..self.bodies.len()).filter(|number| !self.is_hidden(*number));
@@ -461,8 +495,8 @@ impl Integrator for Hermite {
         self.first_forces(0.0, &numbers)?;
         for &number in &numbers {
             let body = &mut self.moving[number].body;
-            self.counts.limited_steps += u64::from(self.plan.is_limited(body.step));
-            body.step = self.plan.allowed(body.step);
+            let is_limited = before.choose(number, body, self.scheme, &self.plan);
+            self.counts.limited_steps += u64::from(is_limited);
         }
         self.come_back();
         Ok(())

@@ -46,9 +46,11 @@ impl Hermite {
     /// Lets a device make block steps from a time on, at which the bodies between meetings and their
     /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
     /// `None`, and changes nothing, where no device makes such steps or one fails; devices know no
-    /// fields and no subsystems.
+    /// fields, no subsystems and no collisions.
     pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
-        let is_of_host = !self.fields.is_empty() || self.subsystems.is_some() || self.numbering.sources() == 0;
+        let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
+        let has_more = collides || !self.fields.is_empty() || self.subsystems.is_some();
+        let is_of_host = has_more || self.numbering.sources() == 0;
         if is_of_host || !self.system.makes_block_steps(self.moving.len()) {
             return Ok(None);
         }
@@ -139,7 +141,7 @@ impl Hermite {
             eta_of_fourth: self.criterion.eta_of_fourth(),
             averages: self.plan.averages(),
             limits: [shortest, longest],
-            encounters: self.encounters.as_ref().map(|encounters| encounters.distances()),
+            encounters: self.encounters.as_ref().map(|encounters| [encounters.approach(), 0.0]),
         }
     }
 
@@ -318,20 +320,12 @@ impl Run<'_> {
         self.followed.energy_jump = jump.or(self.followed.energy_jump);
     }
 
-    /// Looks for encounters of the bodies of a block.
+    /// Looks for approaches of the bodies of a block.
     fn look(&mut self, device: &mut dyn BlockSteps, now: f64) -> Result<()> {
-        device.bodies(&mut self.rows)?;
-        let AdvancedBlock { members, sinks, nearest } = device.last_block()?;
+        let AdvancedBlock { members, nearest } = device.last_block()?;
         let members = memory::collected(members.iter().map(|member| *member as usize), WHAT)?;
-        let numbers = body_numbers(self.scheme.given());
-        let of_sink = sinks.len() / members.len().max(1);
-        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: self.plan, now };
-        // A member was looked for where it was predicted.
-        let position = |number: usize| match members.binary_search(&number) {
-            Ok(place) => std::array::from_fn(|k| sinks[of_sink * place + kyoho_core::sinks::HEAD + k]),
-            Err(_) => block.predicted(&unpacked(&self.rows[number * numbers..][..numbers])).position,
-        };
-        self.encounters.as_mut().map_or(Ok(()), |encounters| encounters.look(&members, &nearest, position))
+        let time = now * self.plan.interval;
+        self.encounters.as_mut().map_or(Ok(()), |encounters| encounters.look(&members, &nearest, time))
     }
 }
 
@@ -381,7 +375,7 @@ mod tests {
         }
 
         fn last_block(&mut self) -> Result<AdvancedBlock> {
-            Ok(AdvancedBlock { members: vec![0], sinks: vec![0.0; 9], nearest: vec![Nearest::NONE] })
+            Ok(AdvancedBlock { members: vec![0], nearest: vec![Nearest::NONE] })
         }
 
         fn bodies(&mut self, _: &mut [f64]) -> Result<()> {

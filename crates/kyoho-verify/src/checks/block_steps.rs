@@ -15,7 +15,7 @@ struct Case {
     bodies: Vec<Body>,
     plan: Plan,
     /// The distance of approaches, and a radius that some bodies have.
-    encounters: Option<(f64, f64)>,
+    approach: f64,
     /// The numbers of block steps after which the caller ends an interval; 0 for never.
     stops: [u64; 3],
 }
@@ -74,14 +74,13 @@ fn pair(eccentricity: f64) -> Vec<Body> {
 
 fn cases(target: &Target) -> Vec<Case> {
     let usual = plan(target, 1.0 / 16.0);
-    let of = |name, bodies, plan| Case { name, bodies, plan, encounters: None, stops: [0; 3] };
+    let of = |name, bodies, plan| Case { name, bodies, plan, approach: 0.0, stops: [0; 3] };
     let cluster_of = |name, plan: Plan| of(name, cluster(200), plan);
     let with = |criterion| Plan { criterion, ..usual.clone() };
     let mut cases = vec![
         cluster_of("a cluster", usual.clone()),
         Case { stops: [1, 7, 0], ..cluster_of("a caller who ends intervals", usual.clone()) },
-        Case { encounters: Some((0.04, 0.0)), ..cluster_of("approaches", usual.clone()) },
-        Case { encounters: Some((0.0, 0.03)), ..cluster_of("collisions", usual.clone()) },
+        Case { approach: 0.04, ..cluster_of("approaches", usual.clone()) },
         cluster_of("steps that are limited", Plan { shortest: 1.0 / 512.0, ..usual.clone() }),
         cluster_of("one step for all", Plan { longest: 1.0 / 512.0, shortest: 1.0 / 512.0, ..usual.clone() }),
         cluster_of("another constant of gravity", Plan { gravity: 0.43, interval: 0.07, ..usual.clone() }),
@@ -101,10 +100,7 @@ fn cases(target: &Target) -> Vec<Case> {
 fn run(target: &Target, case: &Case, stepper: Stepper) -> Result<(Vec<Told>, u64)> {
     let setup = Setup { block_steps: Some(stepper), ..target.setup.clone() };
     let mut integrator = of(System::new(&setup)?, &case.plan, case.bodies.clone())?;
-    if let Some((approach, radius)) = case.encounters {
-        let radii = (0..case.bodies.len()).map(|body| if body % 3 > 0 { radius } else { 0.0 });
-        integrator.watch(Encounters::new(approach, radii.collect())?);
-    }
+    integrator.watch(Encounters::new(case.approach, vec![0.0; case.bodies.len()]));
     let told = case.stops.into_iter().map(|stop| interval(&mut *integrator, stop)).collect::<Result<_>>()?;
     Ok((told, integrator.block_steps_of_device()))
 }
@@ -162,7 +158,6 @@ pub const SAME_BITS: Check = Check {
             let met = |told: &Told| told.encounters != "[]";
             for (named, seen) in [
                 has("approaches", &met),
-                has("collisions", &met),
                 has("limited", &|told| told.counts.limited_steps > 0),
                 has("closely", &|told| told.counts.block_steps > 0 && told.approach != "None"),
             ] {

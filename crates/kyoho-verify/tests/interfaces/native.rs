@@ -173,7 +173,7 @@ pub fn native(random: &mut Random, _: usize) -> Vec<u64> {
 fn integrator(random: &mut Random) -> Vec<u64> {
     let count = 3 + random.below(20);
     let bodies = Bodies::new(random, count);
-    let identifiers: Vec<i32> = (0..count as i32).collect();
+    let identifiers: Vec<i64> = (0..count as i64).collect();
     let (options, chosen) = (options(4), kyoho_integrator_options { softening: 0.1, ..empty() });
     let mut given: kyoho_bodies = empty();
     (given.identifiers.data, given.masses.data) = (identifiers.as_ptr(), bodies.mass.as_ptr());

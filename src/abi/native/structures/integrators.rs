@@ -2,7 +2,7 @@
 
 use std::os::raw::c_void;
 
-use super::{kyoho_const_integers, kyoho_const_reals, kyoho_integers, kyoho_reals};
+use super::{kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_long_integers, kyoho_reals};
 use crate::abi::native::{kyoho_evolution_end, kyoho_step_criterion};
 
 /// How an integrator advances bodies. Begin with KYOHO_INTEGRATOR_OPTIONS_INIT, which leaves
@@ -44,15 +44,16 @@ pub struct kyoho_bodies {
     /// The number of bodies, 0 or more.
     pub count: i32,
     /// Your names for the bodies, each different; they are required.
-    pub identifiers: kyoho_const_integers,
+    pub identifiers: kyoho_const_long_integers,
     /// The masses; required for bodies that are added.
     pub masses: kyoho_const_reals,
     /// The positions, in rows; required for bodies that are added.
     pub positions: kyoho_const_reals,
     /// The velocities, in rows; without them bodies that are added are at rest.
     pub velocities: kyoho_const_reals,
-    /// The radii: two bodies that are nearer than the sum of theirs collide, which ends an
-    /// evolution. Without them those of bodies that are added are 0.
+    /// The radii: two bodies that are nearer than the sum of theirs collide, at any time in a step,
+    /// which ends an evolution at the end of that block step. Two without a radius never collide.
+    /// Without them those of bodies that are added are 0.
     pub radii: kyoho_const_reals,
 }
 
@@ -67,7 +68,7 @@ pub struct kyoho_body_states {
     pub count: i32,
     /// The identifiers of the bodies that are wanted. Without them: the first `count` bodies, in
     /// the order of `kyoho_integrator_identifiers`.
-    pub identifiers: kyoho_const_integers,
+    pub identifiers: kyoho_const_long_integers,
     /// The masses.
     pub masses: kyoho_reals,
     /// The positions, in rows.
@@ -76,6 +77,16 @@ pub struct kyoho_body_states {
     pub velocities: kyoho_reals,
     /// The radii.
     pub radii: kyoho_reals,
+    /// The accelerations by all other bodies and the fields, in rows, in double precision; in order
+    /// 2 by the tree if there is one. A force on these bodies is computed for them.
+    pub accelerations: kyoho_reals,
+    /// The potentials, from the same force.
+    pub potentials: kyoho_reals,
+    /// The identifiers of the nearest of all other bodies, softening not included; that of the body
+    /// itself where there is no other. A sum over all pairs is made for them, also with a tree.
+    pub nearest: kyoho_long_integers,
+    /// The distances of these; infinite where there is no other body.
+    pub nearest_distances: kyoho_reals,
 }
 
 /// A function that is told how far an evolution has come, and that returns 0 to go on and anything
@@ -119,12 +130,12 @@ pub struct kyoho_evolution {
     pub block_steps: u64,
     /// The number of encounters that ended it, see `kyoho_integrator_encounters`.
     pub encounter_count: i32,
-    /// The identifier of one of the bodies of the closest approach.
-    pub approach_first: i32,
-    /// The identifier of the other one.
-    pub approach_second: i32,
     /// 0; there is no meaning in it yet.
     pub reserved: i32,
+    /// The identifier of one of the bodies of the closest approach.
+    pub approach_first: i64,
+    /// The identifier of the other one.
+    pub approach_second: i64,
     /// The distance of the closest approach of two bodies, at the ends of block steps, softening
     /// not included. Infinite if there was none, and in order 2, which finds none.
     pub approach_distance: f64,
@@ -144,11 +155,14 @@ pub struct kyoho_encounters {
     /// The reason of each, of `kyoho_encounter_kind`.
     pub kinds: kyoho_integers,
     /// The identifier of one of the bodies, the one that was added earlier.
-    pub first: kyoho_integers,
+    pub first: kyoho_long_integers,
     /// The identifier of the other one.
-    pub second: kyoho_integers,
-    /// The distance when the encounter was noticed, at the end of a block step.
+    pub second: kyoho_long_integers,
+    /// The distance of each. That of a collision is the least one in the step at whose end it was
+    /// noticed, that of an approach the one at that end.
     pub distances: kyoho_reals,
+    /// The time at which they had this distance.
+    pub times: kyoho_reals,
 }
 
 /// The bodies of an integrator and its work since it was made. Begin with KYOHO_INTEGRATION_INIT.
@@ -175,9 +189,9 @@ pub struct kyoho_integration {
     /// `dt_min` or softening helps. Order 2 looks for none.
     pub energy_jumps: u64,
     /// The identifiers of the two bodies of the last one.
-    pub jump_first: i32,
+    pub jump_first: i64,
     /// See `jump_first`.
-    pub jump_second: i32,
+    pub jump_second: i64,
     /// The time at which they were nearest.
     pub jump_time: f64,
     /// Their distance then, softening not included.

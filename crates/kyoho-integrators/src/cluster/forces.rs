@@ -1,0 +1,48 @@
+//! Forces on the bodies of a cluster where they are now.
+
+use kyoho_core::{Error, Result};
+
+use crate::body::{Body, Vector, vector};
+use crate::energy::NearestBodies;
+
+use super::{Cluster, made};
+
+impl Cluster {
+    /// Returns the potentials and accelerations of the bodies at some places, by all bodies and fields,
+    /// in double precision; in order 2 by the tree if there is one.
+    pub fn forces(&mut self, places: &[usize]) -> Result<Vec<(f64, Vector)>> {
+        let (energies, integrator, time) = (&mut self.energies, &mut self.integrator, self.time);
+        let energies = made(energies, &self.setup, &self.choices, self.tree)?;
+        let mut found = energies.forces(integrator.bodies(), places)?;
+        if integrator.fields().is_empty() {
+            return Ok(found);
+        }
+        for (place, (potential, acceleration)) in places.iter().zip(&mut found) {
+            let Body { position, velocity, .. } = integrator.bodies()[*place];
+            let named = |error: Error| match error {
+                Error::FieldNotFinite { what, field, value, .. } => {
+                    Error::FieldNotFinite { what, body: self.identifiers[*place], field, value }
+                }
+                other => other,
+            };
+            let fields = integrator.fields_mut();
+            *potential += fields.energy(&[Body::new(1.0, position, velocity)], time).map_err(named)?;
+            fields.start = time;
+            let own = |_| Default::default();
+            let more = fields.derivatives(0.0, (1, 1), |_| (*place, [position, velocity]), own).map_err(named)?;
+            *acceleration = vector(|k| acceleration[k] + more[0][0][k]);
+        }
+        Ok(found)
+    }
+
+    /// Returns the place of the body that is nearest to each of those at some places, softening not
+    /// included, with its distance; `None` where there is no other one. All pairs are looked at.
+    pub fn nearest(&mut self, places: &[usize]) -> Result<Vec<Option<(usize, f64)>>> {
+        if self.nearest_bodies.is_none() {
+            self.nearest_bodies = Some(NearestBodies::new(&self.setup)?);
+        }
+        let nearest = self.nearest_bodies.as_mut();
+        let nearest = nearest.ok_or_else(|| Error::Internal { what: "nearest bodies were not made".into() })?;
+        nearest.of(self.integrator.bodies(), places)
+    }
+}
