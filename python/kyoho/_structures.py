@@ -46,6 +46,20 @@ class Options(ctypes.Structure):
         ("crossover", c_int64),
         ("accuracy", c_double),
         ("theta", c_double),
+        ("communicator", c_void_p),
+    ]
+
+
+class Communicator(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("rank", c_int32),
+        ("size", c_int32),
+        ("reserved", c_int32),
+        ("context", c_void_p),
+        ("all_gather", AllGather),
+        ("all_to_all", AllToAll),
+        ("abort", Abort),
     ]
 
 

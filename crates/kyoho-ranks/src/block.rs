@@ -87,14 +87,22 @@ impl Buffers {
 
 /// Fails unless ranks can sum the forces of a system together.
 pub fn require_kind(system: &System) -> Result<()> {
-    if !system.interaction().has_low_limbs() {
-        return Ok(());
+    match system.tree() {
+        None if !system.interaction().has_low_limbs() => Ok(()),
+        None => Err(not_over_ranks(system, &system.interaction().name())),
+        Some(_) => Err(not_over_ranks(system, "forces by a tree")),
     }
-    Err(Error::Unsupported {
+}
+
+/// Returns the error that some work of a system cannot be shared by ranks.
+pub fn not_over_ranks(system: &System, work: &str) -> Error {
+    Error::Unsupported {
         backend: system.setup().backend.name(),
-        forces: format!("{} over ranks", system.interaction().name()),
-        allowed: "single, mixed, double".into(),
-    })
+        forces: format!("{work} over ranks"),
+        allowed: "direct sums of blocks of sinks in memory of the host, in single, mixed, double; or a system without \
+                  communicator on each rank"
+            .into(),
+    }
 }
 
 impl Ranks {

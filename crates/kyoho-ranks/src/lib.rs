@@ -20,7 +20,7 @@ use kyoho_core::{Error, Forces, NeighbourCriterion, Result, Sinks};
 use kyoho_engine::System;
 
 use agreement::{Agreement, Call};
-use block::{Buffers, RankBlock};
+use block::{Buffers, RankBlock, not_over_ranks};
 use neighbours::RankLists;
 
 /// The ranks of a system, and how this one speaks with them. All ranks call the same functions in
@@ -120,16 +120,7 @@ impl RankedSystem {
 
     /// Returns the system, which must not be over ranks, for work that is of one process alone.
     pub fn alone(&mut self, work: &str) -> Result<&mut System> {
-        if self.ranks.is_none() {
-            return Ok(&mut self.system);
-        }
-        Err(Error::Unsupported {
-            backend: self.system.setup().backend.name(),
-            forces: format!("{work} over ranks"),
-            allowed: "direct sums of blocks of sinks in memory of the host, in single, mixed, double; or a system \
-                      without communicator on each rank"
-                .into(),
-        })
+        if self.ranks.is_none() { Ok(&mut self.system) } else { Err(not_over_ranks(&self.system, work)) }
     }
 
     /// Ends the system, and returns what this rank had of it.
