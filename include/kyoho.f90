@@ -1035,6 +1035,7 @@ module kyoho
     !                 says, else the first
     !     threads     of the CPU backend; open: what the environment says
     !     crossover   see kyoho_system_set_crossover
+    !     communicator  the ranks of the system, all of which call this; see kyoho_mpi.f90
     interface kyoho_system_create
         function kyoho_system_create_raw(options, system) &
                 bind(c, name="kyoho_system_create") result(code)
@@ -1279,11 +1280,12 @@ contains
     end function
 
     function kyoho_system_create_arguments(system, order, precision, scope, backend, devices, threads, &
-            crossover) result(code)
+            crossover, communicator) result(code)
         type(c_ptr), intent(out) :: system
         integer(c_int32_t), intent(in), optional :: order, precision, scope, backend, threads
         character(len=*), intent(in), optional :: devices
         integer(c_int64_t), intent(in), optional :: crossover
+        type(kyoho_communicator), intent(in), target, optional :: communicator
         integer(c_int32_t) :: code
         type(kyoho_options) :: options
         character(kind=c_char), allocatable, target :: text(:)
@@ -1294,6 +1296,7 @@ contains
         if (present(scope)) options%scope = scope
         call add_zero(devices, text)
         if (size(text) > 1) options%devices = c_loc(text)
+        if (present(communicator)) options%communicator = c_loc(communicator)
         code = kyoho_system_create_raw(options, system)
     end function
 
