@@ -246,7 +246,7 @@ impl Ranks {
 }
 
 /// Adds the sums of another rank to a row, and keeps the nearer of the two sources; of equally near
-/// ones that of the earlier rank.
+/// ones that of the row.
 fn add_row(row: &mut [f64], term: &[f64], n_sums: usize) {
     row[..n_sums].iter_mut().zip(term).for_each(|(sum, term)| *sum += term);
     if let ([distance2, index], [other, index_of_other]) = (&mut row[n_sums..], &term[n_sums..])
