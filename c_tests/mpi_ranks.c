@@ -155,6 +155,8 @@ static void faults(void) {
 
     GIVES(KYOHO_BAD_OPTION, make_over(4, KYOHO_PRECISION_DOUBLE, is_last ? "no device" : NULL, 0, &ranks));
     CHECK(strstr(kyoho_last_error(), name) && !ranks);
+    GIVES(KYOHO_NULL_ARGUMENT, make_over(4, KYOHO_PRECISION_DOUBLE, NULL, 0, is_last ? NULL : &ranks));
+    CHECK(strstr(kyoho_last_error(), name) && !ranks);
     if (size > 1) {
         GIVES(KYOHO_BAD_OPTION, make_over(is_last ? 6 : 4, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
         CHECK(strstr(kyoho_last_error(), "the order of the system is '6'; allowed: '4'"));

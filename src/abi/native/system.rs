@@ -112,13 +112,16 @@ pub unsafe extern "C" fn kyoho_system_create(
     system: *mut *mut kyoho_system,
 ) -> ResultCode {
     call(|| {
-        let system = required("system", system)?;
-        // SAFETY: room for a pointer.
+        // SAFETY: null or room for a pointer.
         unsafe { boundary::write(system, ptr::null_mut()) };
         // SAFETY: null or a structure.
         let communicator = unsafe { communicators::of_options(options) }?;
-        // SAFETY: as above. Where ranks wait for this one, it tells them of a panic too.
-        let made = protect(|| unsafe { open(options) });
+        // Whatever is wrong here, even a panic, the other ranks are told of it.
+        let made = protect(|| {
+            required("system", system)?;
+            // SAFETY: null or a structure.
+            unsafe { open(options) }
+        });
         let made = match communicator {
             None => made?.into(),
             Some(communicator) => RankedSystem::over(Box::new(communicator), made)?,
