@@ -121,7 +121,9 @@ impl Ranks {
         let told = asked.as_ref().map(|asked| {
             let criterion = asked.neighbour_criterion as u64;
             let flags = u64::from(asked.skip_own_index) | criterion << 1;
-            [self.own.len() as u64, flags, system.time().to_bits(), u64::from(asked.radius), 0]
+            // Zeros of both signs are one time.
+            let time = system.time() + 0.0;
+            [self.own.len() as u64, flags, time.to_bits(), u64::from(asked.radius), 0]
         });
         self.agree(Call::Start, told.map_err(Clone::clone))?;
         let asked = asked?;

@@ -71,7 +71,7 @@ pub struct Asked {
 /// A system of sources of one process, or of one rank among several.
 pub struct RankedSystem {
     system: System,
-    ranks: Option<Box<Ranks>>,
+    ranks: Option<Ranks>,
 }
 
 /// The other ranks of a system.
@@ -102,7 +102,7 @@ impl RankedSystem {
         let room = Agreement::new(size).and_then(|agreement| Ok((agreement, Buffers::new(size)?)));
         let (agreement, buffers) = room.inspect_err(|_| communicator.abort())?;
         let (own, lists) = (Sinks::default(), RankLists::default());
-        let mut ranks = Box::new(Ranks { communicator, agreement, own, block: None, buffers, lists, lost: None });
+        let mut ranks = Ranks { communicator, agreement, own, block: None, buffers, lists, lost: None };
         let made = made.and_then(|system| {
             block::require_kind(&system)?;
             Ok(system)

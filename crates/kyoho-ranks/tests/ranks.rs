@@ -308,6 +308,12 @@ fn what_has_to_be_equal_is_refused_where_it_is_not() {
         start(&mut system, 0, &[])
     });
     require_same_error(&errors, 1, ResultCode::BadOption, "the time is '1'; allowed: '0', as on rank 0");
+    let zeros = on_ranks(2, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        system.own().set_time(if rank == 0 { 0.0 } else { -0.0 }).unwrap();
+        force(&mut system, 0, &[])
+    });
+    assert!(zeros.iter().all(Result::is_ok), "zeros of both signs are one time: {zeros:?}");
     let errors = on_ranks(2, Manners::default(), |rank, communicator| {
         let mut system = over(communicator, FULL);
         system.start(|_, _| Ok(Asked { skip_own_index: rank == 0, ..asked(0, false) }))
