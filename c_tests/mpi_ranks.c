@@ -21,7 +21,7 @@ static double vectors[N][3], own_vectors[N][3], radii2[N], own_radii2[N];
 
 static kyoho_result make_over(int order, int precision, const char *devices, double accuracy, kyoho_system **system) {
     kyoho_communicator communicator;
-    kyoho_options options = options_of(order, precision, KYOHO_BACKEND_CPU, devices, 1);
+    kyoho_options options = options_of(order, precision, 0, devices, 1);
     CHECK(kyoho_mpi_communicator(MPI_COMM_WORLD, &communicator) == MPI_SUCCESS);
     options.accuracy = accuracy;
     options.communicator = &communicator;
@@ -105,7 +105,7 @@ static void forces(int order, int way) {
     own = sources_of(sources, n_sources);
     own_sinks = sinks_with(sinks, n_sinks, own_vectors, own_radii2);
 
-    GIVES(KYOHO_OK, create_on(order, KYOHO_PRECISION_DOUBLE, KYOHO_BACKEND_CPU, NULL, 1, &one));
+    GIVES(KYOHO_OK, create_on(order, KYOHO_PRECISION_DOUBLE, 0, NULL, 1, &one));
     GIVES(KYOHO_OK, kyoho_system_set_sources(one, &everything));
     to = forces_to(expected, order);
     GIVES(KYOHO_OK, kyoho_system_force(one, N, &all_sinks, &to));

@@ -6,6 +6,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use common::pocl::by_opencl;
 use common::programs::{Program, alone, keeps_promises};
 use common::{root, succeed};
 
@@ -23,8 +24,11 @@ fn on_ranks(number: usize, program: &Path) -> Command {
 fn ranks_sum_what_one_process_sums_and_end_together() {
     let program = Program::build_in("mpi_ranks", ("mpicc", "c", "-std=c99"), &[], "mpi_ranks");
     for number in [1, 2, 3, 7] {
-        assert_eq!(keeps_promises(&mut on_ranks(number, &program.folder.join("mpi_ranks"))), "", "{number} ranks");
+        let mut ranks = on_ranks(number, &program.folder.join("mpi_ranks"));
+        assert_eq!(keeps_promises(ranks.env("KYOHO_BACKEND", "cpu")), "", "{number} ranks");
     }
+    let by_opencl = &mut by_opencl(on_ranks(2, &program.folder.join("mpi_ranks")), &[]);
+    assert_eq!(keeps_promises(by_opencl), "", "two ranks by OpenCL");
 }
 
 /// Builds an example in a folder, and returns it.
