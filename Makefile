@@ -63,7 +63,8 @@ WRITER ?= $(BUILT)/kyoho
 # Old interfaces whose plain names are in a library of their own: forwards/NAME.c, include/NAME.h.
 FORWARDS := sapporo6 yebisu nbody6 nbody6pp
 
-HEADERS := kyoho.h g6.h g5.h $(addsuffix .h,$(FORWARDS))
+HEADERS := kyoho.h kyoho_mpi.h g6.h g5.h $(addsuffix .h,$(FORWARDS))
+MODULES := kyoho.f90 kyoho_mpi.f90
 # Whether a header is Kyoho's: other libraries have some of the names too.
 IS_OURS := grep -qs '^\#ifndef KYOHO_'
 
@@ -198,7 +199,7 @@ install: build
 	$(OBJCOPY) --wildcard --remove-section=.llvmbc --remove-section=.llvmcmd $(addprefix --weaken-symbol=,$(WEAK)) \
 		$(BUILT)/libkyoho.a $(ROOT)/lib/libkyoho.a
 	chmod 644 $(ROOT)/lib/libkyoho.a
-	install -m 644 $(addprefix include/,$(HEADERS)) include/kyoho.f90 $(ROOT)/include
+	install -m 644 $(addprefix include/,$(HEADERS)) $(addprefix include/,$(MODULES)) $(ROOT)/include
 	install -m 755 $(BUILT)/kyoho $(ROOT)/bin/kyoho
 	$(WRITER) manual $(MANUAL)
 	install -d $(dir $(COMPLETIONS))
@@ -230,7 +231,7 @@ uninstall:
 	rm -f $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/lib/pkgconfig/kyoho_*.pc
 	rm -f $(CMAKE)/kyoho-config.cmake $(CMAKE)/kyoho-config-version.cmake
 	if [ -d $(CMAKE) ]; then rmdir --ignore-fail-on-non-empty $(CMAKE); fi
-	rm -f $(ROOT)/bin/kyoho $(ROOT)/include/kyoho.f90 $(MANUAL)/kyoho.1 $(MANUAL)/kyoho-*.1 $(COMPLETIONS)
+	rm -f $(ROOT)/bin/kyoho $(addprefix $(ROOT)/include/,$(MODULES)) $(MANUAL)/kyoho.1 $(MANUAL)/kyoho-*.1 $(COMPLETIONS)
 	for header in $(HEADERS); do \
 		file=$(ROOT)/include/$$header; \
 		if $(IS_OURS) $$file; then rm -f $$file; fi; \

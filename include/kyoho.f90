@@ -46,6 +46,7 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_UNSUPPORTED = 31      ! no such interaction
     integer(c_int32_t), parameter, public :: KYOHO_OUT_OF_MEMORY = 40    ! memory could not be had
     integer(c_int32_t), parameter, public :: KYOHO_DEVICE_FAILED = 41    ! while it worked
+    integer(c_int32_t), parameter, public :: KYOHO_COMMUNICATOR_FAILED = 42 ! of ranks
     integer(c_int32_t), parameter, public :: KYOHO_INTERNAL = 90         ! a defect of the library
     integer(c_int32_t), parameter, public :: KYOHO_POISONED = 91         ! by an earlier defect
 
@@ -118,9 +119,22 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_I32 = 5 ! integers of 32 bits
     integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_U32 = 6 ! those that are not negative
 
+    ! How the ranks of one system speak with one another; kyoho_mpi.f90 makes one of your MPI
+    ! communicator. The functions are those of kyoho.h: c_funloc(procedure), bind(c).
+    type, bind(c), public :: kyoho_communicator
+        integer(c_int32_t) :: structure_size = 48
+        integer(c_int32_t) :: rank = 0                      ! the number of this rank, from 0 on
+        integer(c_int32_t) :: size = 0                      ! the number of ranks
+        integer(c_int32_t) :: reserved = 0
+        type(c_ptr) :: context = c_null_ptr                 ! handed to the functions
+        type(c_funptr) :: all_gather = c_null_funptr        ! as MPI_Allgatherv
+        type(c_funptr) :: all_to_all = c_null_funptr        ! as MPI_Alltoallv
+        type(c_funptr) :: abort = c_null_funptr             ! as MPI_Abort; it may be null
+    end type
+
     ! How a system is made: what is 0 or null is left open.
     type, bind(c), public :: kyoho_options
-        integer(c_int32_t) :: structure_size = 56
+        integer(c_int32_t) :: structure_size = 64
         integer(c_int32_t) :: order = 0                     ! 2, 4, 6, 8; 0: 4
         integer(c_int32_t) :: precision = 0                 ! 0: KYOHO_PRECISION, else double
         integer(c_int32_t) :: scope = 0                     ! 0: KYOHO_SCOPE_FULL
@@ -131,6 +145,8 @@ module kyoho
         real(c_double) :: accuracy = 0                      ! of forces by a tree in order 2, 1e-6 to
                                                             ! 1e-2; 0: direct sums, or theta
         real(c_double) :: theta = 0                         ! the opening angle of a tree, 0.1 to 1.5
+        type(c_ptr) :: communicator = c_null_ptr            ! c_loc of a kyoho_communicator: the ranks
+                                                            ! of the system
     end type
 
     ! Arrays: where they begin, null for none, and the bytes from one element or row of 3 to the
@@ -1029,6 +1045,7 @@ module kyoho
     !                 says, else the first
     !     threads     of the CPU backend; open: what the environment says
     !     crossover   see kyoho_system_set_crossover
+    !     communicator  the ranks of the system, all of which call this; see kyoho_mpi.f90
     interface kyoho_system_create
         function kyoho_system_create_raw(options, system) &
                 bind(c, name="kyoho_system_create") result(code)
@@ -1273,11 +1290,12 @@ contains
     end function
 
     function kyoho_system_create_arguments(system, order, precision, scope, backend, devices, threads, &
-            crossover) result(code)
+            crossover, communicator) result(code)
         type(c_ptr), intent(out) :: system
         integer(c_int32_t), intent(in), optional :: order, precision, scope, backend, threads
         character(len=*), intent(in), optional :: devices
         integer(c_int64_t), intent(in), optional :: crossover
+        type(kyoho_communicator), intent(in), target, optional :: communicator
         integer(c_int32_t) :: code
         type(kyoho_options) :: options
         character(kind=c_char), allocatable, target :: text(:)
@@ -1288,6 +1306,7 @@ contains
         if (present(scope)) options%scope = scope
         call add_zero(devices, text)
         if (size(text) > 1) options%devices = c_loc(text)
+        if (present(communicator)) options%communicator = c_loc(communicator)
         code = kyoho_system_create_raw(options, system)
     end function
 

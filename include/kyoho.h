@@ -65,6 +65,8 @@ enum {
     KYOHO_OUT_OF_MEMORY = 40,
     // A device failed while it worked.
     KYOHO_DEVICE_FAILED = 41,
+    // The communicator of a system over ranks failed.
+    KYOHO_COMMUNICATOR_FAILED = 42,
     // A defect of the library. If it ended a call on a system, the system can only be freed.
     KYOHO_INTERNAL = 90,
     // A defect of the library ended an earlier call on the system, integrator, pair interaction or
@@ -246,6 +248,60 @@ typedef struct kyoho_pair kyoho_pair;
 // Several threads may use several systems at once; calls on one system wait for one another.
 typedef struct kyoho_system kyoho_system;
 
+// Gives all ranks the bytes of each, in the order of ranks, as MPI_Allgatherv does: `sent` has
+// `count` bytes, and `received` room for `counts[rank]` bytes of each rank from byte
+// `offsets[rank]` on. It returns 0, or another number where it failed.
+typedef int32_t (*kyoho_all_gather_callback)(void *context,
+                                             const void *sent,
+                                             int32_t count,
+                                             void *received,
+                                             const int32_t *counts,
+                                             const int32_t *offsets);
+
+// Gives each rank some bytes of every other, as MPI_Alltoallv does: `sent` has
+// `sent_counts[rank]` bytes for each rank from byte `sent_offsets[rank]` on, and `received` room
+// for those of each. It returns 0, or another number where it failed.
+typedef int32_t (*kyoho_all_to_all_callback)(void *context,
+                                             const void *sent,
+                                             const int32_t *sent_counts,
+                                             const int32_t *sent_offsets,
+                                             void *received,
+                                             const int32_t *received_counts,
+                                             const int32_t *received_offsets);
+
+// Ends all ranks, as MPI_Abort does.
+typedef void (*kyoho_abort_callback)(void *context);
+
+// How the ranks of one system speak with one another; `kyoho_mpi.h` makes one of your MPI_Comm.
+// Begin with KYOHO_COMMUNICATOR_INIT.
+//
+// The library calls these functions within its own, in the caller's thread, on all ranks in the
+// same order, and at most 2^30 bytes at once.
+typedef struct kyoho_communicator {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The number of this rank, from 0 on.
+    int32_t rank;
+    // The number of ranks, 1 or more.
+    int32_t size;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
+    // What the functions get as their first argument.
+    void *context;
+    // Gathers bytes of all ranks.
+    kyoho_all_gather_callback all_gather;
+    // Exchanges bytes among all ranks.
+    kyoho_all_to_all_callback all_to_all;
+    // Ends all ranks. The library calls it only where a defect of its own ended a call on this
+    // rank, so that others would wait for ever. NULL: they wait.
+    kyoho_abort_callback abort;
+} kyoho_communicator;
+
+// A kyoho_communicator with nothing set.
+#define KYOHO_COMMUNICATOR_INIT \
+    {(int32_t)sizeof(kyoho_communicator), \
+     0, 0, 0, 0, 0, 0, 0}
+
 // How a system is made. Begin with KYOHO_OPTIONS_INIT, which leaves everything open, and set what
 // you decide.
 typedef struct kyoho_options {
@@ -282,12 +338,16 @@ typedef struct kyoho_options {
     // centre is the distance s from its middle stands for its sources beyond l / theta + s. 0:
     // direct sums.
     double theta;
+    // The ranks of the system, each of which makes its part of it in the same call: one system, in
+    // which each rank has sources and sinks of its own. It is copied. NULL: a system of this
+    // process alone.
+    const struct kyoho_communicator *communicator;
 } kyoho_options;
 
 // A kyoho_options with nothing set.
 #define KYOHO_OPTIONS_INIT \
     {(int32_t)sizeof(kyoho_options), \
-     0, 0, 0, 0, 0, 0, 0, 0, 0}
+     0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 // An interaction that can be computed: one order in one precision and scope. Begin with
 // KYOHO_INTERACTION_INIT.
@@ -1048,10 +1108,17 @@ kyoho_result kyoho_backend_available(kyoho_backend backend, int32_t *devices);
 //
 // `system` receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
 //
+// With a communicator all ranks call this, and the error of one is that of all; its text names the
+// rank. Order, precision, scope and the library's version have to be the same on all. From then
+// on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_start`,
+// `kyoho_system_start_all` and `kyoho_system_wait` are calls of all ranks, and all others of one.
+// Such systems have no trees, interaction lists, batches, KYOHO_PRECISION_QUAD, nor sinks and
+// forces in KYOHO_MEMORY_CUDA.
+//
 // Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a field or an environment variable has a value
 // that is not allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices,
 // or a negative crossover), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED,
-// KYOHO_OUT_OF_MEMORY; `kyoho_last_error` has the text.
+// KYOHO_OUT_OF_MEMORY, KYOHO_COMMUNICATOR_FAILED; `kyoho_last_error` has the text.
 kyoho_result kyoho_system_create(const struct kyoho_options *options, struct kyoho_system **system);
 
 // Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED.
@@ -1060,7 +1127,8 @@ kyoho_result kyoho_system_create(const struct kyoho_options *options, struct kyo
 //
 // `options` are as in `kyoho_system_create`, but the system's order, precision and scope stay, so
 // that they may be 0 or must be what they are; a crossover of 0 leaves it as it is. If the devices
-// cannot be had, the system keeps those that it had.
+// cannot be had, the system keeps those that it had. A system over ranks stays one, whose other
+// ranks are not asked: the options have no communicator.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (a block is under way), KYOHO_BAD_OPTION,
 // KYOHO_BAD_COUNT (too many devices, or a negative crossover), KYOHO_NO_BACKEND,
@@ -1082,7 +1150,7 @@ kyoho_result kyoho_system_move(struct kyoho_system *system, const struct kyoho_o
 kyoho_result kyoho_system_set_crossover(struct kyoho_system *system, int64_t pairs);
 
 // Frees a system; its handle is not a system from then on. A call that is under way on it is
-// waited for.
+// waited for. Of a system over ranks each rank frees its own part.
 //
 // Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
 kyoho_result kyoho_system_free(struct kyoho_system *system);
@@ -1189,6 +1257,10 @@ kyoho_result kyoho_system_predict(struct kyoho_system *system,
 // In a system of regular forces the neighbours of a sink exert no force on it;
 // `kyoho_system_neighbours` lists them.
 //
+// In a system over ranks all ranks call this, each with its own sinks, any number, and `nj` of its
+// own addresses; the sources of all ranks act. An error on one rank, whose number the text names,
+// is that of all. The time, the exclusion and the neighbour criterion have to be the same on all.
+//
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (no indices and
 // no KYOHO_EXCLUDE_NOTHING, a stride that lets rows overlap, an array that the system has nothing
 // for, or another field that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a
@@ -1236,13 +1308,14 @@ kyoho_result kyoho_system_start_all(struct kyoho_system *system, int32_t nj, dou
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum
 // overflows), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or
-// KYOHO_BAD_OPTION, after which the block is still under way.
+// KYOHO_BAD_OPTION, after which the block is still under way, but not of a system over ranks.
 kyoho_result kyoho_system_wait(struct kyoho_system *system, const struct kyoho_forces *forces);
 
 // The neighbours of one sink of the last block: the indices of the sources with `|r|^2 <
 // radii2[sink]`, softening not included, ascending, each once. In a system of regular forces they
 // are the sources that the force leaves out by the neighbour criterion. Sources that were written
-// since do not matter.
+// since do not matter. In a system over ranks they are those among the sources of all ranks; no
+// other rank has to call this.
 //
 // `sink` counts from 0. `list` has room for `capacity` indices and may be NULL where that is 0.
 // `count` receives the number of neighbours, also where it is more than `capacity`; then the first

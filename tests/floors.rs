@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use common::root;
 
 /// The crates of the library from the lowest to the highest, below the package of its interfaces.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "kyoho-core",
     "kyoho-hal",
     "kyoho-laws",
     "kyoho-language",
     "kyoho-methods",
     "kyoho-engine",
+    "kyoho-ranks",
     "kyoho-few-body",
     "kyoho-integrators",
 ];

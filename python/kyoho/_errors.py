@@ -23,6 +23,7 @@ class Result(enum.IntEnum):
     UNSUPPORTED = 31
     OUT_OF_MEMORY = 40
     DEVICE_FAILED = 41
+    COMMUNICATOR_FAILED = 42
     INTERNAL = 90
     POISONED = 91
 

@@ -22,6 +22,10 @@ EVOLUTION_ENDS = {"time": 0, "encounter": 1, "block steps": 2, "caller": 3}
 FEW_BODY_ENDS = {"time": 0, "escape": 1, "exchange": 2, "collision": 3, "steps": 4, "no step": 5, "merger": 6}
 ENCOUNTERS = {"approach": 1, "collision": 2}
 
+_COUNTS = ctypes.POINTER(c_int32)
+AllGatherCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_int32, c_void_p, _COUNTS, _COUNTS)
+AllToAllCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, _COUNTS, _COUNTS, c_void_p, _COUNTS, _COUNTS)
+AbortCallback = ctypes.CFUNCTYPE(None, c_void_p)
 ProgressCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_double, c_uint64)
 
 
@@ -46,6 +50,20 @@ class Options(ctypes.Structure):
         ("crossover", c_int64),
         ("accuracy", c_double),
         ("theta", c_double),
+        ("communicator", c_void_p),
+    ]
+
+
+class Communicator(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("rank", c_int32),
+        ("size", c_int32),
+        ("reserved", c_int32),
+        ("context", c_void_p),
+        ("all_gather", AllGatherCallback),
+        ("all_to_all", AllToAllCallback),
+        ("abort", AbortCallback),
     ]
 
 

@@ -15,6 +15,7 @@ from ._errors import Error, Result, chosen
 from ._handle import Handle
 from ._library import check, failure, library
 from ._numbers import integer, integer_or_none, is_single, limbs_of, number, number_or_none, text_or_none
+from ._ranks import ranks_of
 from ._results import (
     Forces,
     Interaction,
@@ -73,6 +74,11 @@ class System(Handle):
         all pulls, whichever is more, 1e-6 to 1e-2, in order 2. Half of the sinks have at most this.
     theta : float
         The opening angle of a tree, 0.1 to 1.5, in the place of ``accuracy``.
+    communicator
+        A communicator of mpi4py, such as ``MPI.COMM_WORLD``, whose ranks all make the system: it is
+        one, in which each rank has sources and sinks of its own, any number. All ranks call
+        :meth:`force`, :meth:`force_all`, :meth:`start`, :meth:`start_all` and :meth:`wait`, and get
+        the forces of the sources of all ranks on their own sinks; an error on one is that of all.
 
     Lengths, masses and times have the caller's own units, with G = 1. Arrays of bodies have a row
     for each: vectors are of shape ``(n, 3)``, scalars of shape ``(n,)``. Arrays of numpy of type
@@ -97,7 +103,7 @@ class System(Handle):
     array([2], dtype=int32)
     """
 
-    __slots__ = ("_interaction", "_kinds", "_made", "_nj", "_started")
+    __slots__ = ("_interaction", "_kinds", "_made", "_nj", "_ranks", "_started")
 
     _noun = "system"
     _again = ", and write the sources again"
@@ -115,10 +121,22 @@ class System(Handle):
         crossover: int = 0,
         accuracy: float | None = None,
         theta: float | None = None,
+        communicator: Any = None,
     ) -> None:
         super().__init__()
-        options = _options(order, precision, scope, backend, devices, threads, crossover, accuracy, theta)
+        # The library calls its functions as long as there is the system.
+        self._ranks = None if communicator is None else ranks_of(communicator)
+        ranks = None if self._ranks is None else ctypes.addressof(self._ranks)
         handle = c_void_p()
+        try:
+            options = _options(order, precision, scope, backend, devices, threads, crossover, accuracy, theta)
+        except Exception:
+            if ranks is not None:
+                # No such order: the call fails on all ranks.
+                wrong = structures.Options(sizeof(structures.Options), -1, communicator=ranks)
+                library.kyoho_system_create(byref(wrong), byref(handle))
+            raise
+        options.communicator = ranks
         check(library.kyoho_system_create(byref(options), byref(handle)))
         self._handle = handle.value or 0
         self._interaction = self._described()[0]
@@ -364,14 +382,18 @@ class System(Handle):
         self, given: tuple[Any, ...], nj: int | None, out: Forces | None, words: Mapping[str, str] = Arrays.words
     ) -> Forces:
         """As :meth:`force`, with the words of its caller for arrays."""
-        sinks, arrays, count = _sinks(*given, made=self._made, words=words)
-        self._check_place(arrays)
-        handle = self._own()
-        nj = self._sources_below(nj)
-        if out is None:
-            out = new_forces(self._kinds, count, arrays)
-        elif type(out) is not Forces or out._count != count:
-            _check_out(out, count)
+        try:
+            sinks, arrays, count = _sinks(*given, made=self._made, words=words)
+            self._check_place(arrays)
+            handle = self._own()
+            nj = self._sources_below(nj)
+            if out is None:
+                out = new_forces(self._kinds, count, arrays)
+            elif type(out) is not Forces or out._count != count:
+                _check_out(out, count)
+        except Exception:
+            self._tell_ranks()
+            raise
         result = _force(handle, nj, sinks, out._structure)
         if result:
             raise failure(result)
@@ -399,19 +421,29 @@ class System(Handle):
         array([[ 0.75,  0.  ,  0.  ],
                [-0.25,  0.  ,  0.  ]])
         """
-        handle = self._own()
-        count = self._sources_below(nj)
-        made = self._made(structures.Forces())
-        out = new_forces(self._kinds, count, made) if out is None else _check_out(out, count)
-        check(library.kyoho_system_force_all(handle, count, number("softening2", softening2), out._structure))
+        try:
+            handle = self._own()
+            count = self._sources_below(nj)
+            made = self._made(structures.Forces())
+            out = new_forces(self._kinds, count, made) if out is None else _check_out(out, count)
+            softening2 = number("softening2", softening2)
+        except Exception:
+            self._tell_ranks()
+            raise
+        check(library.kyoho_system_force_all(handle, count, softening2, out._structure))
         return out
 
     def start_all(self, softening2: float = 0.0, *, nj: int | None = None) -> None:
         """Begins what :meth:`force_all` does, and returns while devices may be at work; :meth:`wait`
         gives the forces.
         """
-        count = self._sources_below(nj)
-        check(library.kyoho_system_start_all(self._own(), count, number("softening2", softening2)))
+        try:
+            count = self._sources_below(nj)
+            softening2 = number("softening2", softening2)
+        except Exception:
+            self._tell_ranks()
+            raise
+        check(library.kyoho_system_start_all(self._own(), count, softening2))
         self._started = (count, self._made(structures.Forces()), [])
 
     def start(
@@ -431,20 +463,25 @@ class System(Handle):
         """Begins what :meth:`force` does, and returns while devices may be at work; :meth:`wait`
         gives the forces. Sources that are written in between do not change them.
         """
-        sinks, arrays, count = _sinks(
-            positions,
-            velocities,
-            accelerations,
-            jerks,
-            indices,
-            softening2,
-            radii2,
-            steps,
-            neighbour_criterion,
-            made=self._made,
-        )
-        self._check_place(arrays)
-        check(library.kyoho_system_start(self._own(), self._sources_below(nj), sinks))
+        try:
+            sinks, arrays, count = _sinks(
+                positions,
+                velocities,
+                accelerations,
+                jerks,
+                indices,
+                softening2,
+                radii2,
+                steps,
+                neighbour_criterion,
+                made=self._made,
+            )
+            self._check_place(arrays)
+            nj = self._sources_below(nj)
+        except Exception:
+            self._tell_ranks()
+            raise
+        check(library.kyoho_system_start(self._own(), nj, sinks))
         self._started = (count, arrays, [])
 
     def wait(self, out: Forces | None = None) -> Forces:
@@ -454,9 +491,15 @@ class System(Handle):
             check(library.kyoho_system_wait(handle, structures.Forces(sizeof(structures.Forces))))
             raise Error("nothing was started on this system; call start first", Result.CALL_ORDER)
         count, arrays, _ = self._started
-        out = new_forces(self._kinds, count, arrays) if out is None else _check_out(out, count)
+        try:
+            out = new_forces(self._kinds, count, arrays) if out is None else _check_out(out, count)
+        except Exception:
+            if self._ranks is not None:
+                self._started = None
+                library.kyoho_system_wait(handle, None)
+            raise
         result = library.kyoho_system_wait(handle, out._structure)
-        if result not in (Result.NULL_ARGUMENT, Result.BAD_OPTION):
+        if self._ranks is not None or result not in (Result.NULL_ARGUMENT, Result.BAD_OPTION):
             self._started = None
         check(result)
         return out
@@ -645,6 +688,11 @@ class System(Handle):
         batch, sources, arrays, kept = self._batch(bodies, offsets, softening2)
         check(library.kyoho_system_start_batch(self._own(), batch, sources))
         self._started = (sources.count, arrays, kept)
+
+    def _tell_ranks(self) -> None:
+        """Lets a call of all ranks fail on all of them, where it fails here before the library knows."""
+        if self._ranks is not None and self._handle:
+            library.kyoho_system_start(self._handle, 0, None)
 
     def _sources_below(self, nj: int | None) -> int:
         if nj is not None:

@@ -19,6 +19,10 @@ TYPES = {
     "struct kyoho_cuda": _structures.Cuda,
     "const struct kyoho_sources *": ctypes.POINTER(_structures.Sources),
     "void *": ctypes.c_void_p,
+    "const struct kyoho_communicator *": ctypes.c_void_p,
+    "kyoho_all_gather_callback": _structures.AllGatherCallback,
+    "kyoho_all_to_all_callback": _structures.AllToAllCallback,
+    "kyoho_abort_callback": _structures.AbortCallback,
     "kyoho_progress_callback": _structures.ProgressCallback,
 }
 

@@ -272,6 +272,16 @@ pub fn join_in_pairs<T>(sums: &mut [T], mut join: impl FnMut(&mut T, &T)) {
     }
 }
 
+/// Returns the order in which [`join_in_pairs`] joins this many sums, as pairs of places: the second
+/// sum is added to the first. Where the count is no power of two, those that are missing to the
+/// next one are sums of nothing.
+pub fn joins_in_pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count.next_power_of_two().ilog2()).rev().flat_map(move |bit| {
+        let half = 1 << bit;
+        (half..count.min(2 * half)).map(move |place| (place - half, place))
+    })
+}
+
 /// The partial sums that the devices of a block hand in: rows for all sinks, once for each set of
 /// slices.
 #[derive(Debug)]
@@ -382,6 +392,24 @@ mod tests {
             let found = merged(sets, 20);
             assert_eq!(found.values[..], whole.values[..], "{sets} sets");
             assert_eq!(found.nearest[..], whole.nearest[..], "{sets} sets");
+        }
+    }
+
+    #[test]
+    fn places_are_joined_as_sums_are() {
+        for count in 0..=17_usize {
+            let mut sums: Vec<String> = (0..count).map(|place| place.to_string()).collect();
+            for (sum, term) in joins_in_pairs(count) {
+                sums[sum] = format!("({} {})", sums[sum], sums[term]);
+            }
+            let mut padded: Vec<String> = (0..count.next_power_of_two()).map(|place| place.to_string()).collect();
+            padded[count..].iter_mut().for_each(String::clear);
+            join_in_pairs(&mut padded, |sum, term| {
+                if !term.is_empty() {
+                    *sum = format!("({sum} {term})");
+                }
+            });
+            assert_eq!(sums.first(), padded.first().filter(|_| count > 0), "{count}");
         }
     }
 

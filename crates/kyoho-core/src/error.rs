@@ -40,6 +40,8 @@ pub enum ResultCode {
     OutOfMemory = 40,
     /// A device failed while it worked.
     DeviceFailed = 41,
+    /// The communicator of a system over ranks failed.
+    CommunicatorFailed = 42,
     /// A defect of the library. If it ended a call on a system, the system can only be freed.
     Internal = 90,
     /// A defect of the library ended an earlier call on the system, integrator, pair interaction or
@@ -49,7 +51,7 @@ pub enum ResultCode {
 
 impl ResultCode {
     /// Every result code.
-    pub const ALL: [ResultCode; 17] = [
+    pub const ALL: [ResultCode; 18] = [
         ResultCode::Ok,
         ResultCode::NullArgument,
         ResultCode::BadHandle,
@@ -65,6 +67,7 @@ impl ResultCode {
         ResultCode::Unsupported,
         ResultCode::OutOfMemory,
         ResultCode::DeviceFailed,
+        ResultCode::CommunicatorFailed,
         ResultCode::Internal,
         ResultCode::Poisoned,
     ];
@@ -293,6 +296,26 @@ pub enum Error {
         /// The reason that its driver gives.
         reason: String,
     },
+    /// The communicator of a system over ranks failed.
+    #[error("the communicator's function '{function}' returned {result}; allowed: 0. {allowed}")]
+    CommunicatorFailed {
+        /// The function.
+        function: &'static str,
+        /// The number that it returned.
+        result: i32,
+        /// What can still be done.
+        allowed: &'static str,
+    },
+    /// A call failed on one rank of a system over ranks, and so on all.
+    #[error("rank {rank}: {text}")]
+    OfRank {
+        /// The rank, the lowest of those on which it failed.
+        rank: usize,
+        /// The number of the error there.
+        code: ResultCode,
+        /// The text of the error there.
+        text: String,
+    },
     /// A defect of the library.
     #[error("a defect of kyoho: {what}")]
     Internal {
@@ -352,6 +375,8 @@ impl Error {
             Error::Unsupported { .. } => ResultCode::Unsupported,
             Error::OutOfMemory { .. } => ResultCode::OutOfMemory,
             Error::DeviceFailed { .. } => ResultCode::DeviceFailed,
+            Error::CommunicatorFailed { .. } => ResultCode::CommunicatorFailed,
+            Error::OfRank { code, .. } => *code,
             Error::Internal { .. } => ResultCode::Internal,
             Error::Poisoned { .. } => ResultCode::Poisoned,
         }

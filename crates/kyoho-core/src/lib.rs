@@ -26,7 +26,7 @@ pub mod updates;
 
 pub use block::{
     Block, MAX_DERIVATIVES, Nearest, NeighbourCriterion, PartialSums, Sink, SinkUnits, Sums, add_in_pairs,
-    join_in_pairs,
+    join_in_pairs, joins_in_pairs,
 };
 pub use buffer_pool::{BufferPool, Pooled};
 pub use device_arrays::{DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources};

@@ -1,12 +1,12 @@
 //! The forces of all sources on one another.
 
-use kyoho_core::sinks::FromFn;
-use kyoho_core::{Error, Interaction, Result, Sink, Source, TreeAccuracy, TreeBlock, padded};
+use kyoho_core::sinks::{FromFn, SinkScan};
+use kyoho_core::{Error, Interaction, Result, Sink, Sinks, Source, TreeAccuracy, TreeBlock, padded};
 use kyoho_hal::Backend;
 use kyoho_laws::double_double::Double;
 use kyoho_laws::simd::predict;
 
-use super::checks::check_sink;
+use super::checks::{check_sink, check_sinks};
 use super::staging::KeptSinks;
 use super::{QuadSink, SinkPlace, System, sinks};
 
@@ -34,36 +34,63 @@ impl System {
             let sink = FromFn(|number| Sink { softening2, ..copies.sink(number) });
             sinks::make(&mut self.candidates, nj, &sink, &interaction, &self.threads)?
         } else {
-            if self.last_block_is_needed() {
-                self.make_lists(None)?;
-            }
-            self.fetch_sources()?;
-            self.journal.flush_to_host()?;
-            self.journal.write_back_sent()?;
-            let (sources, time, predicts) = (self.journal.sources(), self.time, self.predicts);
-            if !sources.has_all_below(nj) {
-                return Err(missing(nj, (0..nj).find(|address| !sources.is_set(*address))));
-            }
+            self.bring_all(nj)?;
             if let Some(accuracy) = self.tree_of_all_on_cpu(nj) {
                 return self.start_tree_of_all(nj, softening2, accuracy);
             }
-            let sink = FromFn(|address| {
-                let source = sources.read(address).unwrap_or_default();
-                let step = if predicts { time - source.time } else { 0.0 };
-                sink_of(&source, &interaction, step, softening2)
-            });
-            let body = FromFn(|address| {
-                let body = sources.body(address).unwrap_or_default();
-                Sink { index: body.index, softening2, derivatives: padded([body.position]), ..Sink::NOTHING }
-            });
-            let (into, threads) = (&mut self.candidates, &self.threads);
-            // Nothing of a source moves where its position alone is kept.
-            match interaction.n_coefficients {
-                1 => sinks::make(into, nj, &body, &interaction, threads)?,
-                _ => sinks::make(into, nj, &sink, &interaction, threads)?,
-            }
+            let mut candidates = std::mem::take(&mut self.candidates);
+            let made = self.make_sinks_of_all(&mut candidates, nj, softening2);
+            self.candidates = candidates;
+            made?
         };
         self.start_candidates(nj, true, scan, SinkPlace::Host)
+    }
+
+    /// Makes sinks of the sources at addresses below `nj`, as [`System::start_all`] does.
+    pub fn sinks_of_all(&mut self, into: &mut Sinks, nj: usize, softening2: f64) -> Result<SinkScan> {
+        check_sink(&self.interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
+        self.bring_all(nj)?;
+        let scan = self.make_sinks_of_all(into, nj, softening2)?;
+        if !scan.good {
+            check_sinks(&self.interaction, into)?;
+        }
+        Ok(scan)
+    }
+
+    /// Brings the host's copy of all sources up to date. There has to be one at each address below
+    /// `nj`.
+    fn bring_all(&mut self, nj: usize) -> Result<()> {
+        if self.last_block_is_needed() {
+            self.make_lists(None)?;
+        }
+        self.fetch_sources()?;
+        self.journal.flush_to_host()?;
+        self.journal.write_back_sent()?;
+        let sources = self.journal.sources();
+        if sources.has_all_below(nj) {
+            return Ok(());
+        }
+        Err(missing(nj, (0..nj).find(|address| !sources.is_set(*address))))
+    }
+
+    /// Makes sinks of the sources of the host's copy.
+    fn make_sinks_of_all(&self, into: &mut Sinks, nj: usize, softening2: f64) -> Result<SinkScan> {
+        let (interaction, threads) = (&*self.interaction, &self.threads);
+        let (sources, time, predicts) = (self.journal.sources(), self.time, self.predicts);
+        let sink = FromFn(|address| {
+            let source = sources.read(address).unwrap_or_default();
+            let step = if predicts { time - source.time } else { 0.0 };
+            sink_of(&source, interaction, step, softening2)
+        });
+        let body = FromFn(|address| {
+            let body = sources.body(address).unwrap_or_default();
+            Sink { index: body.index, softening2, derivatives: padded([body.position]), ..Sink::NOTHING }
+        });
+        // Nothing of a source moves where its position alone is kept.
+        match interaction.n_coefficients {
+            1 => sinks::make(into, nj, &body, interaction, threads),
+            _ => sinks::make(into, nj, &sink, interaction, threads),
+        }
     }
 
     /// Returns the accuracy of the forces by a tree where the first device has all sources and the

@@ -2,9 +2,10 @@
 
 use kyoho_core::forces::are_finite;
 use kyoho_core::records::Numbers;
+use kyoho_core::sinks::{NumberedSinks, SinkScan};
 use kyoho_core::{Error, Interaction, MAX_COEFFICIENTS, Result, Sink, Sinks, Source};
 
-use super::System;
+use super::{System, sinks};
 
 impl System {
     /// Whether a source of at most four coefficients is good, by the bits of its numbers.
@@ -23,6 +24,16 @@ impl System {
             & within(y, largest.position)
             & within(z, largest.position)
             & within(mass, largest.mass)
+    }
+
+    /// Copies `count` sinks, each made from its number, and fails at the first that a block may not
+    /// have.
+    pub fn copy_sinks(&self, into: &mut Sinks, count: usize, given: &impl NumberedSinks) -> Result<SinkScan> {
+        let scan = sinks::make(into, count, given, &self.interaction, &self.threads)?;
+        if !scan.good {
+            check_sinks(&self.interaction, into)?;
+        }
+        Ok(scan)
     }
 
     /// Fails unless [`System::set_source`] would take a source at an address: every number has to

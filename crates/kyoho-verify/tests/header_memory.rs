@@ -175,6 +175,63 @@ fn systems(order: i32, precision: i32) -> Vec<u64> {
     bits
 }
 
+/// Gives the only rank its own bytes.
+unsafe extern "C" fn to_itself(
+    _: *mut c_void,
+    sent: *const c_void,
+    count: i32,
+    received: *mut c_void,
+    _: *const i32,
+    _: *const i32,
+) -> i32 {
+    // SAFETY: both have so many bytes.
+    unsafe { ptr::copy_nonoverlapping(sent.cast::<u8>(), received.cast(), count as usize) };
+    0
+}
+
+/// Does the same.
+unsafe extern "C" fn all_to_itself(
+    context: *mut c_void,
+    sent: *const c_void,
+    counts: *const i32,
+    offsets: *const i32,
+    received: *mut c_void,
+    _: *const i32,
+    _: *const i32,
+) -> i32 {
+    // SAFETY: there is a count for the rank, and both have so many bytes.
+    unsafe { to_itself(context, sent, *counts, received, counts, offsets) }
+}
+
+/// The calls of all ranks, of which there is one.
+fn over_ranks() -> Vec<u64> {
+    let (mut bits, mut arrays) = (Vec::new(), Arrays::new(BODIES));
+    let mut communicator: kyoho_communicator = empty();
+    communicator.size = 1;
+    communicator.all_gather = Some(to_itself);
+    communicator.all_to_all = Some(all_to_itself);
+    let communicator = &raw const communicator;
+    let options = kyoho_options { order: 4, precision: 3, backend: 1, threads: 1, communicator, ..empty() };
+    let mut system = ptr::null_mut();
+    swept!(kyoho_system_create(&raw const options, &raw mut system));
+    let (mut sources, mut sinks, forces) = (arrays.sources(), arrays.sinks(100), arrays.forces());
+    sources.velocities.data = arrays.velocity.as_ptr().cast();
+    (sinks.velocities.data, sinks.radii2.data) = (sources.velocities.data, arrays.radius2.as_ptr());
+    swept!(kyoho_system_set_sources(system, &raw const sources));
+    swept!(kyoho_system_force(system, BODIES as i32, &raw const sinks, &raw const forces));
+    arrays.bits(&mut bits);
+    let (mut list, mut length) = (vec![0; BODIES], 0);
+    swept!(kyoho_system_neighbours(system, 3, BODIES as i32, list.as_mut_ptr(), &raw mut length));
+    bits.extend(list[..length as usize].iter().map(|index| *index as u64));
+    swept!(kyoho_system_start_all(system, BODIES as i32, 0.01));
+    if called!(kyoho_system_wait(system, &raw const forces)) != ResultCode::Ok {
+        swept!(kyoho_system_force_all(system, BODIES as i32, 0.01, &raw const forces));
+    }
+    arrays.bits(&mut bits);
+    assert_eq!(called!(kyoho_system_free(system)), ResultCode::Ok);
+    bits
+}
+
 /// Forces on groups with lists of their own, and of a batch.
 fn lists(system: *mut kyoho_system, arrays: &mut Arrays, bits: &mut Vec<u64>) {
     let (mut sinks, mut sources, forces) = (arrays.sinks(100), arrays.sources(), arrays.forces());
@@ -406,6 +463,7 @@ fn every_function_of_the_header_survives_every_failure() {
     let (stride, of_texts) = (asked.unwrap_or(11), asked.unwrap_or(41));
     try_each("quad", stride, || systems(4, 4));
     try_each("double", stride, || systems(4, 3));
+    try_each("over ranks", 1, over_ranks);
     try_each("trees", stride, trees);
     try_each("pairs", of_texts, pairs);
     try_each("few bodies", 1, few_bodies);

@@ -1,15 +1,17 @@
 //! Forces and neighbours, whole arrays a call.
 
+mod over_ranks;
+
 use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
 use kyoho_core::{
     DeviceBodies, DeviceForces, DevicePlace, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result,
-    ResultCode, Sink,
+    ResultCode, Sink, Sinks,
 };
 use kyoho_engine::{QuadForce, QuadSink, System};
 use kyoho_laws::double_double::DoubleDouble;
 
-use super::call_on;
+use super::call_on_ranks;
 use super::lists::BodyRows;
 use super::rows::{Lane, Real, Rows, element, filled, on_device, put, read_as, require_null_unless, vector};
 use super::structures::{
@@ -27,6 +29,10 @@ use super::system::kyoho_system;
 /// In a system of regular forces the neighbours of a sink exert no force on it;
 /// `kyoho_system_neighbours` lists them.
 ///
+/// In a system over ranks all ranks call this, each with its own sinks, any number, and `nj` of its
+/// own addresses; the sources of all ranks act. An error on one rank, whose number the text names,
+/// is that of all. The time, the exclusion and the neighbour criterion have to be the same on all.
+///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (no indices and
 /// no KYOHO_EXCLUDE_NOTHING, a stride that lets rows overlap, an array that the system has nothing
 /// for, or another field that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE (also where a
@@ -39,9 +45,16 @@ pub unsafe extern "C" fn kyoho_system_force(
     sinks: *const kyoho_sinks,
     forces: *const kyoho_forces,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_ranks(system, |system| {
         // SAFETY: null or a structure.
-        let rows = AnyForceRows::new(system, &unsafe { read("forces", forces) }?)?;
+        let rows = unsafe { AnyForceRows::of(system.own(), forces) };
+        if system.is_over_ranks() {
+            // SAFETY: null or structures whose arrays have as many elements as they say.
+            return unsafe {
+                over_ranks::force(system, rows, |system, into| over_ranks::copy(system, into, nj, sinks))
+            };
+        }
+        let (rows, system) = (rows?, system.own());
         // SAFETY: null or a structure.
         let sinks = unsafe { read("sinks", sinks) }?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
@@ -61,11 +74,15 @@ pub unsafe extern "C" fn kyoho_system_start(
     nj: i32,
     sinks: *const kyoho_sinks,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_ranks(system, |system| {
+        if system.is_over_ranks() {
+            // SAFETY: null or a structure whose arrays have `count` elements.
+            return system.start(|system, into| unsafe { over_ranks::copy(system, into, nj, sinks) });
+        }
         // SAFETY: null or a structure.
         let sinks = unsafe { read("sinks", sinks) }?;
         // SAFETY: the arrays have `count` elements, by the caller's promise.
-        unsafe { start(system, nj, &sinks) }
+        unsafe { start(system.own(), nj, &sinks) }
     })
 }
 
@@ -89,9 +106,15 @@ pub unsafe extern "C" fn kyoho_system_force_all(
     softening2: f64,
     forces: *const kyoho_forces,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_ranks(system, |system| {
         // SAFETY: null or a structure.
-        let rows = AnyForceRows::new(system, &unsafe { read("forces", forces) }?)?;
+        let rows = unsafe { AnyForceRows::of(system.own(), forces) };
+        if system.is_over_ranks() {
+            let copy = |system: &mut System, into: &mut Sinks| over_ranks::copy_all(system, into, nj, softening2);
+            // SAFETY: the arrays have an element for each source, by the caller's promise.
+            return unsafe { over_ranks::force(system, rows, copy) };
+        }
+        let (rows, system) = (rows?, system.own());
         system.start_all(arrays::count("nj", nj)?, softening2)?;
         // SAFETY: the arrays have an element for each source, by the caller's promise.
         unsafe { rows.wait(system) }
@@ -104,7 +127,12 @@ pub unsafe extern "C" fn kyoho_system_force_all(
 /// Errors: as `kyoho_system_force_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_start_all(system: *mut kyoho_system, nj: i32, softening2: f64) -> ResultCode {
-    call_on(system, |system| system.start_all(arrays::count("nj", nj)?, softening2))
+    call_on_ranks(system, |system| {
+        if system.is_over_ranks() {
+            return system.start(|system, into| over_ranks::copy_all(system, into, nj, softening2));
+        }
+        system.own().start_all(arrays::count("nj", nj)?, softening2)
+    })
 }
 
 /// Waits for the block that `kyoho_system_start` or `kyoho_system_start_all` began, or for what
@@ -112,14 +140,14 @@ pub unsafe extern "C" fn kyoho_system_start_all(system: *mut kyoho_system, nj: i
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (no block is under way), KYOHO_OUT_OF_RANGE (a sum
 /// overflows), KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY; and KYOHO_NULL_ARGUMENT or
-/// KYOHO_BAD_OPTION, after which the block is still under way.
+/// KYOHO_BAD_OPTION, after which the block is still under way, but not of a system over ranks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_wait(system: *mut kyoho_system, forces: *const kyoho_forces) -> ResultCode {
-    call_on(system, |system| {
+    call_on_ranks(system, |system| {
         // SAFETY: null or a structure.
-        let rows = AnyForceRows::new(system, &unsafe { read("forces", forces) }?)?;
+        let rows = unsafe { AnyForceRows::of(system.own(), forces) };
         // SAFETY: the arrays have an element for each sink of the block, by the caller's promise.
-        unsafe { rows.wait(system) }
+        unsafe { if system.is_over_ranks() { over_ranks::wait(system, rows) } else { rows?.wait(system.own()) } }
     })
 }
 
@@ -293,7 +321,12 @@ enum AnyForceRows {
 
 impl AnyForceRows {
     /// Takes the arrays, which the system must have results for.
-    fn new(system: &System, to: &kyoho_forces) -> Result<AnyForceRows> {
+    ///
+    /// # Safety
+    /// The pointer is null or points to a structure.
+    unsafe fn of(system: &System, forces: *const kyoho_forces) -> Result<AnyForceRows> {
+        // SAFETY: the caller's promise.
+        let to = &unsafe { read("forces", forces) }?;
         if is_in_limbs("kyoho_forces", to.number_type, to.reserved, system.interaction())? {
             let rows = ForceRows::new(system, to)?;
             if rows.place.is_some() {
@@ -456,7 +489,8 @@ impl ForceRows {
 /// The neighbours of one sink of the last block: the indices of the sources with `|r|^2 <
 /// radii2[sink]`, softening not included, ascending, each once. In a system of regular forces they
 /// are the sources that the force leaves out by the neighbour criterion. Sources that were written
-/// since do not matter.
+/// since do not matter. In a system over ranks they are those among the sources of all ranks; no
+/// other rank has to call this.
 ///
 /// `sink` counts from 0. `list` has room for `capacity` indices and may be NULL where that is 0.
 /// `count` receives the number of neighbours, also where it is more than `capacity`; then the first
@@ -474,7 +508,7 @@ pub unsafe extern "C" fn kyoho_system_neighbours(
     list: *mut i32,
     count: *mut i32,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_ranks(system, |system| {
         let count = required("count", count)?;
         let room = arrays::count("capacity", capacity)?;
         let rows = Rows::<i32, 1>::required("list", kyoho_integers { data: list, stride: 0 }, room)?;

@@ -20,7 +20,7 @@ use super::structures::{
     kyoho_integration, kyoho_integrator_options, kyoho_options, read,
 };
 use super::system::kyoho_last_error;
-use super::{call, options};
+use super::{call, communicators, options};
 
 /// Bodies at one time, and the integrator that advances them: by a Hermite scheme of order 4, 6 or
 /// 8 with block time steps, or by a leapfrog with a shared step, of order 2. As with systems, a
@@ -74,6 +74,8 @@ pub unsafe extern "C" fn kyoho_integrator_create(
             bad_field("kyoho_integrator_options.criterion", given.criterion, allowed)
         })?;
         // SAFETY: null or a structure.
+        unsafe { communicators::require_none(options, "kyoho_integrator_create") }?;
+        // SAFETY: as above.
         let (setup, because) = unsafe { options::setup(options, None) }?;
         // SAFETY: null or a structure.
         let tree = unsafe { options::tree(options) }?;

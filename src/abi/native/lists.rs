@@ -7,7 +7,7 @@ use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, Sourc
 use kyoho_pairs::{ListedPairs, PairLists};
 
 use super::block::{ForceRows, SinkRows, criterion};
-use super::call_on;
+use super::call_on_one;
 use super::rows::{Rows, copy_into, element, on_device};
 use super::sources::SourceRows;
 use super::structures::{
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn kyoho_system_force_lists(
     sinks: *const kyoho_sinks,
     forces: *const kyoho_forces,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_one(system, "interaction lists", |system| {
         // SAFETY: null or a structure.
         let rows = ForceRows::aligned(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: null or structures.
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn kyoho_system_start_lists(
     lists: *const kyoho_lists,
     sinks: *const kyoho_sinks,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_one(system, "interaction lists", |system| {
         // SAFETY: null or structures.
         let (lists, sinks) = unsafe { (read("lists", lists)?, read("sinks", sinks)?) };
         // SAFETY: the arrays have as many elements as they should, by the caller's promise.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn kyoho_system_force_batch(
     bodies: *const kyoho_sources,
     forces: *const kyoho_forces,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_one(system, "batches", |system| {
         // SAFETY: null or a structure.
         let rows = ForceRows::aligned(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: null or structures.
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn kyoho_system_start_batch(
     batch: *const kyoho_batch,
     bodies: *const kyoho_sources,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_one(system, "batches", |system| {
         // SAFETY: null or structures.
         let (batch, bodies) = unsafe { (read("batch", batch)?, read("bodies", bodies)?) };
         // SAFETY: the arrays have as many elements as they should, by the caller's promise.

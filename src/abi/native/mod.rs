@@ -1,7 +1,7 @@
 //! The library's own interface, `kyoho_*`: whole arrays a call, opaque handles, numbered results.
 //!
 //! [`system`] makes, describes and frees systems, with the choices in [`options`]. [`sources`]
-//! writes sources; [`block`] computes forces, and [`lists`] those of groups of sinks and of
+//! writes sources; `communicators` has the ranks of a system; [`block`] computes forces, and [`lists`] those of groups of sinks and of
 //! batches, all from the caller's [`structures`], whose arrays [`rows`] reads and writes.
 //! [`pairs`] compiles and runs pair interactions that users write. [`integrators`] advances bodies,
 //! and [`few_body`] systems of few.
@@ -14,6 +14,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod block;
+mod communicators;
 pub mod few_body;
 pub mod integrators;
 pub mod interactions;
@@ -34,6 +35,7 @@ use std::ffi::CString;
 
 use kyoho_core::{Error, Result, ResultCode};
 use kyoho_engine::System;
+use kyoho_ranks::RankedSystem;
 
 use self::system::kyoho_system;
 use super::boundary::{c_text, protect};
@@ -78,7 +80,7 @@ pub type kyoho_log_level = i32;
 #[allow(non_camel_case_types)]
 pub type kyoho_number_type = i32;
 
-static SYSTEMS: Handles<System> = Handles::new("the system");
+static SYSTEMS: Handles<RankedSystem> = Handles::new("the system");
 
 thread_local! {
     /// The text of the last failing call of this thread.
@@ -100,8 +102,23 @@ fn call(body: impl FnOnce() -> Result<()>) -> ResultCode {
     })
 }
 
-/// Runs an entry point on a system. The text of its error stays with the system.
+/// Runs an entry point on a system, or on this rank's part of it. The text of its error stays with
+/// the system.
 fn call_on(system: *mut kyoho_system, body: impl FnOnce(&mut System) -> Result<()>) -> ResultCode {
+    call_on_ranks(system, |system| body(system.own()))
+}
+
+/// Runs an entry point on a system that has to be of this process alone. `work` says what it does.
+fn call_on_one(
+    system: *mut kyoho_system,
+    work: &'static str,
+    body: impl FnOnce(&mut System) -> Result<()>,
+) -> ResultCode {
+    call_on_ranks(system, |system| body(system.alone(work)?))
+}
+
+/// Runs an entry point on a system that may be over ranks.
+fn call_on_ranks(system: *mut kyoho_system, body: impl FnOnce(&mut RankedSystem) -> Result<()>) -> ResultCode {
     call(|| SYSTEMS.with(system.addr(), body))
 }
 
@@ -133,7 +150,7 @@ mod tests {
         for at in [At::Start, At::Wait, At::Neighbours] {
             let told = Told::default();
             let (_, made) = told.system(Order::Fourth, Precision::Double, Scope::Full);
-            let handle = SYSTEMS.insert(made).unwrap();
+            let handle = SYSTEMS.insert(made.into()).unwrap();
             let system: *mut kyoho_system = ptr::without_provenance_mut(handle);
             let (masses, positions, indices, radii2) = ([1.0; 2], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0, 1], [4.0; 2]);
             let (mut sources, mut sinks): (kyoho_sources, kyoho_sinks) = (empty(), empty());

@@ -4,14 +4,15 @@ use std::ffi::CStr;
 use std::os::raw::c_char;
 use std::ptr;
 
-use crate::abi::boundary::{self, required};
+use crate::abi::boundary::{self, protect, required};
 use crate::abi::{arrays, opening};
-use kyoho_core::{Error, ResultCode};
-use kyoho_engine::Statistics;
+use kyoho_core::{Error, Result, ResultCode};
+use kyoho_engine::{Statistics, System};
+use kyoho_ranks::RankedSystem;
 
 use super::interactions::interaction_of;
 use super::structures::{self, kyoho_interaction, kyoho_options, kyoho_statistics};
-use super::{LAST_ERROR, SYSTEMS, call, call_on, kyoho_backend, options};
+use super::{LAST_ERROR, SYSTEMS, call, call_on, call_on_ranks, communicators, kyoho_backend, options};
 
 /// A system of sources and the devices that sum their forces. A pointer to it is a handle that the
 /// library looks up: it points to nothing, and one that was freed or never was a system is an
@@ -67,6 +68,7 @@ pub extern "C" fn kyoho_result_text(result: i32) -> *const c_char {
         Some(ResultCode::Unsupported) => c"the backend does not compute this order in this precision and scope",
         Some(ResultCode::OutOfMemory) => c"memory could not be had",
         Some(ResultCode::DeviceFailed) => c"a device failed",
+        Some(ResultCode::CommunicatorFailed) => c"the communicator of a system over ranks failed",
         Some(ResultCode::Internal) => c"a defect of kyoho",
         Some(ResultCode::Poisoned) => c"a defect of kyoho ended an earlier call",
     };
@@ -93,30 +95,56 @@ pub unsafe extern "C" fn kyoho_backend_available(backend: kyoho_backend, devices
 ///
 /// `system` receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
 ///
+/// With a communicator all ranks call this, and the error of one is that of all; its text names the
+/// rank. Order, precision, scope and the library's version have to be the same on all. From then
+/// on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_start`,
+/// `kyoho_system_start_all` and `kyoho_system_wait` are calls of all ranks, and all others of one.
+/// Such systems have no trees, interaction lists, batches, KYOHO_PRECISION_QUAD, nor sinks and
+/// forces in KYOHO_MEMORY_CUDA.
+///
 /// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a field or an environment variable has a value
 /// that is not allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices,
 /// or a negative crossover), KYOHO_NO_BACKEND, KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED,
-/// KYOHO_OUT_OF_MEMORY; `kyoho_last_error` has the text.
+/// KYOHO_OUT_OF_MEMORY, KYOHO_COMMUNICATOR_FAILED; `kyoho_last_error` has the text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_create(
     options: *const kyoho_options,
     system: *mut *mut kyoho_system,
 ) -> ResultCode {
     call(|| {
-        let system = required("system", system)?;
-        // SAFETY: room for a pointer.
+        // SAFETY: null or room for a pointer.
         unsafe { boundary::write(system, ptr::null_mut()) };
         // SAFETY: null or a structure.
-        let (setup, because) = unsafe { options::setup(options, None) }?;
-        // SAFETY: null or a structure.
-        let tree = unsafe { options::tree(options) }?;
-        let mut made = opening::system("kyoho_system_create", &setup, &because)?;
-        made.set_tree(tree)?;
+        let communicator = unsafe { communicators::of_options(options) }?;
+        // Whatever is wrong here, even a panic, the other ranks are told of it.
+        let made = protect(|| {
+            required("system", system)?;
+            // SAFETY: null or a structure.
+            unsafe { open(options) }
+        });
+        let made = match communicator {
+            None => made?.into(),
+            Some(communicator) => RankedSystem::over(Box::new(communicator), made)?,
+        };
         let handle = SYSTEMS.insert(made)?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(system, ptr::without_provenance_mut(handle)) };
         Ok(())
     })
+}
+
+/// Makes a system of this process, or this rank's part of one.
+///
+/// # Safety
+/// The options are null or a structure.
+unsafe fn open(options: *const kyoho_options) -> Result<System> {
+    // SAFETY: the caller's promise.
+    let (setup, because) = unsafe { options::setup(options, None) }?;
+    // SAFETY: as above.
+    let tree = unsafe { options::tree(options) }?;
+    let mut made = opening::system("kyoho_system_create", &setup, &because)?;
+    made.set_tree(tree)?;
+    Ok(made)
 }
 
 /// Goes on with other devices, or with the same ones opened anew, as after KYOHO_DEVICE_FAILED.
@@ -125,18 +153,25 @@ pub unsafe extern "C" fn kyoho_system_create(
 ///
 /// `options` are as in `kyoho_system_create`, but the system's order, precision and scope stay, so
 /// that they may be 0 or must be what they are; a crossover of 0 leaves it as it is. If the devices
-/// cannot be had, the system keeps those that it had.
+/// cannot be had, the system keeps those that it had. A system over ranks stays one, whose other
+/// ranks are not asked: the options have no communicator.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_CALL_ORDER (a block is under way), KYOHO_BAD_OPTION,
 /// KYOHO_BAD_COUNT (too many devices, or a negative crossover), KYOHO_NO_BACKEND,
 /// KYOHO_UNSUPPORTED, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_move(system: *mut kyoho_system, options: *const kyoho_options) -> ResultCode {
-    call_on(system, |system| {
+    call_on_ranks(system, |system| {
         // SAFETY: null or a structure.
-        let (wanted, because) = unsafe { options::setup(options, Some(system.setup())) }?;
+        unsafe { communicators::require_none(options, "kyoho_system_move") }?;
         // SAFETY: as above.
         let tree = unsafe { options::tree(options) }?;
+        if tree.is_some() {
+            system.alone("trees")?;
+        }
+        let system = system.own();
+        // SAFETY: as above.
+        let (wanted, because) = unsafe { options::setup(options, Some(system.setup())) }?;
         system.move_to(&wanted)?;
         if tree.is_some() {
             system.set_tree(tree)?;
@@ -167,7 +202,7 @@ pub extern "C" fn kyoho_system_set_crossover(system: *mut kyoho_system, pairs: i
 }
 
 /// Frees a system; its handle is not a system from then on. A call that is under way on it is
-/// waited for.
+/// waited for. Of a system over ranks each rank frees its own part.
 ///
 /// Errors: KYOHO_BAD_HANDLE, also for NULL and for a system that was freed before.
 #[unsafe(no_mangle)]
@@ -175,7 +210,7 @@ pub extern "C" fn kyoho_system_free(system: *mut kyoho_system) -> ResultCode {
     call(|| {
         let (system, is_poisoned) = SYSTEMS.remove(system.addr())?;
         if !is_poisoned {
-            opening::closed("kyoho_system_free", &system);
+            opening::closed("kyoho_system_free", &system.into_own());
         }
         Ok(())
     })

@@ -4,7 +4,7 @@ use crate::abi::arrays::{self, Output};
 use kyoho_core::{Error, ResultCode, memory};
 
 use super::block::SinkRows;
-use super::call_on;
+use super::call_on_one;
 use super::structures::{self, kyoho_sinks, kyoho_tree_errors, read};
 use super::system::kyoho_system;
 
@@ -24,7 +24,7 @@ pub unsafe extern "C" fn kyoho_system_tree_error(
     samples: i32,
     errors: *mut kyoho_tree_errors,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_one(system, "trees", |system| {
         let nj = arrays::count("nj", nj)?;
         let samples = arrays::count("samples", samples)?;
         if errors.is_null() {
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn kyoho_system_find_neighbours(
     sinks: *const kyoho_sinks,
     offsets: *mut i64,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_one(system, "neighbours by a tree", |system| {
         system.require_order_of_trees()?;
         let nj = arrays::count("nj", nj)?;
         // SAFETY: null or a structure.
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn kyoho_system_copy_found_neighbours(
     capacity: i64,
     addresses: *mut i32,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_one(system, "neighbours by a tree", |system| {
         let found = &system.found_neighbours().addresses;
         let room = usize::try_from(capacity).unwrap_or(0);
         if room < found.len() {

@@ -1,0 +1,209 @@
+/* Systems over the ranks of an MPI communicator, against a system of one process. Every rank knows
+   all particles and checks its own. */
+#include <kyoho_mpi.h>
+
+#include "native_check.h"
+
+#define N 600
+#define SOFTENING2 1e-3
+
+static int rank, size;
+
+struct found {
+    double pot, derivatives[4][3], distance2; /* accelerations, jerks, snaps, crackles */
+    int32_t nearest;
+};
+
+/* The model, and the particles of this rank as sources and as sinks. */
+static struct particle all[N], sources[N], sinks[N];
+static int n_sources, n_sinks;
+static double vectors[N][3], own_vectors[N][3], radii2[N], own_radii2[N];
+
+static kyoho_result make_over(int order, int precision, const char *devices, double accuracy, kyoho_system **system) {
+    kyoho_communicator communicator;
+    kyoho_options options = options_of(order, precision, 0, devices, 1);
+    CHECK(kyoho_mpi_communicator(MPI_COMM_WORLD, &communicator) == MPI_SUCCESS);
+    options.accuracy = accuracy;
+    options.communicator = &communicator;
+    return kyoho_system_create(&options, system);
+}
+
+/* Returns a result array of `found`, where the order has it. */
+static kyoho_reals vector_of(double *data, int there) {
+    kyoho_reals array = {there ? data : NULL, sizeof(struct found)};
+    return array;
+}
+
+static kyoho_forces forces_to(struct found *to, int order) {
+    kyoho_forces forces = KYOHO_FORCES_INIT;
+    memset(to, 0, N * sizeof *to);
+    forces.potentials = vector_of(&to->pot, 1);
+    forces.accelerations = vector_of(to->derivatives[0], 1);
+    forces.jerks = vector_of(to->derivatives[1], order > 2);
+    forces.snaps = vector_of(to->derivatives[2], order > 4);
+    forces.crackles = vector_of(to->derivatives[3], order > 6);
+    if (order > 2) {
+        forces.nearest.data = &to->nearest, forces.nearest.stride = sizeof *to;
+        forces.nearest_distance2 = vector_of(&to->distance2, 1);
+    }
+    return forces;
+}
+
+static kyoho_sinks sinks_with(const struct particle *p, int n, double (*higher)[3], double *radii) {
+    kyoho_sinks these = sinks_of(p, n, SOFTENING2);
+    these.accelerations.data = these.jerks.data = (double *)higher;
+    these.radii2.data = radii;
+    return these;
+}
+
+/* Whether a particle is this rank's, by one of several ways to share them out. */
+static int is_own(int i, int way) {
+    switch (way) {
+    case 0: return i % size == rank;
+    case 1: return rank == size - 1;             /* one rank has all */
+    case 2: return i % size == rank && i % 7;    /* some have none */
+    default: return size == 1 || (rank && i % (size - 1) == rank - 1); /* the first has none */
+    }
+}
+
+/* Shares sources out in one way and sinks, which keep their order, in another. */
+static void share(int way) {
+    n_sources = n_sinks = 0;
+    for (int i = 0; i < N; i++) {
+        int of_none = way == 2 && i % 7 == 0 && rank == 0;
+        if (is_own(i, way) || of_none) sources[n_sources++] = all[i];
+        if (way == 1 ? rank == 0 : i * size / N == rank) {
+            memcpy(own_vectors[n_sinks], vectors[i], sizeof vectors[i]);
+            own_radii2[n_sinks] = radii2[i];
+            sinks[n_sinks++] = all[i];
+        }
+    }
+}
+
+static void check_found(const struct found *found, const struct found *expected, int order) {
+    for (int i = 0; i < n_sinks; i++) {
+        const struct found *one = &found[i], *other = &expected[sinks[i].index - 1000];
+        CHECK(fabs(one->pot - other->pot) <= 1e-12 * fabs(other->pot));
+        for (int k = 0; k < 4; k++) {
+            double zero[3] = {0, 0, 0};
+            CHECK(distance(one->derivatives[k], other->derivatives[k]) <=
+                  1e-9 * (1 + distance(other->derivatives[k], zero)));
+        }
+        CHECK(one->distance2 == other->distance2);
+        CHECK(order == 2 || one->nearest == other->nearest || other->distance2 == 0);
+    }
+}
+
+/* Compares the forces of a system over ranks with those of a system of one process. */
+static void forces(int order, int way) {
+    static struct found found[N], expected[N];
+    kyoho_system *one = NULL, *ranks = NULL;
+    kyoho_sources everything = sources_of(all, N), own;
+    kyoho_sinks all_sinks = sinks_with(all, N, vectors, radii2), own_sinks;
+    kyoho_forces to;
+    share(way);
+    own = sources_of(sources, n_sources);
+    own_sinks = sinks_with(sinks, n_sinks, own_vectors, own_radii2);
+
+    GIVES(KYOHO_OK, create_on(order, KYOHO_PRECISION_DOUBLE, 0, NULL, 1, &one));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(one, &everything));
+    to = forces_to(expected, order);
+    GIVES(KYOHO_OK, kyoho_system_force(one, N, &all_sinks, &to));
+
+    GIVES(KYOHO_OK, make_over(order, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
+    to = forces_to(found, order);
+    GIVES(KYOHO_OK, kyoho_system_force(ranks, n_sources, &own_sinks, &to));
+    check_found(found, expected, order);
+    for (int i = 0; order > 2 && i < n_sinks; i++) {
+        int32_t here[N], there[N], of_ranks = -1, of_one = -2;
+        GIVES(KYOHO_OK, kyoho_system_neighbours(ranks, i, N, here, &of_ranks));
+        GIVES(KYOHO_OK, kyoho_system_neighbours(one, sinks[i].index - 1000, N, there, &of_one));
+        CHECK(of_ranks == of_one && !memcmp(here, there, of_one * sizeof *here));
+    }
+    to = forces_to(found, order);
+    GIVES(KYOHO_OK, kyoho_system_start(ranks, n_sources, &own_sinks));
+    GIVES(KYOHO_OK, kyoho_system_wait(ranks, &to));
+    check_found(found, expected, order);
+
+    /* The forces on the sources themselves, which a rank has as its own sinks then. */
+    to = forces_to(expected, order);
+    GIVES(KYOHO_OK, kyoho_system_force_all(one, N, SOFTENING2, &to));
+    to = forces_to(found, order);
+    GIVES(KYOHO_OK, kyoho_system_force_all(ranks, n_sources, SOFTENING2, &to));
+    n_sinks = n_sources;
+    memcpy(sinks, sources, sizeof sinks);
+    check_found(found, expected, order);
+    GIVES(KYOHO_OK, kyoho_system_free(ranks));
+    GIVES(KYOHO_OK, kyoho_system_free(one));
+}
+
+/* Whatever is wrong on the last rank, all say so, and the next call works. */
+static void faults(void) {
+    static struct found found[N];
+    kyoho_system *ranks = NULL;
+    kyoho_sources own;
+    kyoho_sinks own_sinks;
+    kyoho_forces to = forces_to(found, 4);
+    kyoho_lists lists = KYOHO_LISTS_INIT;
+    int is_last = rank == size - 1;
+    char name[32];
+    snprintf(name, sizeof name, "rank %d: ", size - 1);
+    share(0);
+    own = sources_of(sources, n_sources);
+    own_sinks = sinks_with(sinks, n_sinks, own_vectors, own_radii2);
+
+    GIVES(KYOHO_BAD_OPTION, make_over(4, KYOHO_PRECISION_DOUBLE, is_last ? "no device" : NULL, 0, &ranks));
+    CHECK(strstr(kyoho_last_error(), name) && !ranks);
+    GIVES(KYOHO_NULL_ARGUMENT, make_over(4, KYOHO_PRECISION_DOUBLE, NULL, 0, is_last ? NULL : &ranks));
+    CHECK(strstr(kyoho_last_error(), name) && !ranks);
+    if (size > 1) {
+        GIVES(KYOHO_BAD_OPTION, make_over(is_last ? 6 : 4, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
+        CHECK(strstr(kyoho_last_error(), "the order of the system is '6'; allowed: '4'"));
+    }
+    GIVES(KYOHO_UNSUPPORTED, make_over(2, KYOHO_PRECISION_DOUBLE, NULL, 1e-3, &ranks));
+    CHECK(strstr(kyoho_last_error(), "a tree over ranks"));
+
+    GIVES(KYOHO_OK, make_over(4, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
+    if (is_last) own_sinks.softening2 = -1;
+    SAYS(KYOHO_OUT_OF_RANGE, name, ranks, kyoho_system_force(ranks, n_sources, &own_sinks, &to));
+    own_sinks.softening2 = SOFTENING2;
+    SAYS(KYOHO_NULL_ARGUMENT, name, ranks, kyoho_system_force(ranks, n_sources, is_last ? NULL : &own_sinks, &to));
+    SAYS(KYOHO_NULL_ARGUMENT, name, ranks, kyoho_system_force(ranks, n_sources, &own_sinks, is_last ? NULL : &to));
+    SAYS(KYOHO_BAD_COUNT, name, ranks, kyoho_system_force_all(ranks, is_last ? -1 : 0, SOFTENING2, &to));
+    GIVES(KYOHO_OK, kyoho_system_start(ranks, n_sources, &own_sinks));
+    SAYS(KYOHO_NULL_ARGUMENT, name, ranks, kyoho_system_wait(ranks, is_last ? NULL : &to));
+    SAYS(KYOHO_CALL_ORDER, "rank 0: ", ranks, kyoho_system_wait(ranks, &to));
+    for (int i = 0; i < n_sinks; i++) CHECK(found[i].pot == 0);
+    SAYS(KYOHO_UNSUPPORTED, "over ranks", ranks, kyoho_system_force_lists(ranks, &lists, &own_sinks, &to));
+    if (size > 1) {
+        GIVES(KYOHO_OK, kyoho_system_set_time(ranks, is_last ? 0.5 : 0.25));
+        SAYS(KYOHO_BAD_OPTION, "the time is '0.5'; allowed: '0.25', as on rank 0", ranks,
+             kyoho_system_force(ranks, n_sources, &own_sinks, &to));
+    }
+    GIVES(KYOHO_OK, kyoho_system_set_time(ranks, 0));
+    GIVES(KYOHO_OK, kyoho_system_force(ranks, n_sources, &own_sinks, &to));
+    GIVES(KYOHO_OK, kyoho_system_free(ranks));
+}
+
+int main(int argc, char **argv) {
+    uint64_t seed = 5;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k < 3; k++) vectors[i][k] = draw(&seed);
+        radii2[i] = i % 3 ? 0.02 : 0;
+    }
+    make_particles(all, N, 3);
+    for (int order = 2; order <= 8; order += 2) forces(order, order / 2 - 1);
+    for (int i = 0; i < N; i += 2) all[i].x[0] += 1e4; /* two clusters far apart */
+    forces(4, 0);
+    for (int i = 0; i < N; i++) memset(all[i].x, 0, sizeof all[i].x); /* all in one point */
+    forces(4, 2);
+    make_particles(all, N, 3);
+    faults();
+    MPI_Finalize();
+    return failures != 0;
+}

@@ -1,0 +1,259 @@
+//! The blocks of all ranks: sinks go to all, and sums come back.
+
+use kyoho_core::memory::Paged;
+use kyoho_core::sinks::{self, FromFn};
+use kyoho_core::{
+    Error, Forces, Interaction, Nearest, NeighbourCriterion, Result, Sinks, Sums, joins_in_pairs, memory,
+};
+use kyoho_engine::System;
+
+use crate::agreement::Call;
+use crate::exchange::Messages;
+use crate::{Asked, Communicator, Ranks};
+
+/// A block that was started on this rank.
+pub struct RankBlock {
+    /// The reason why it could not be started here.
+    failed: Option<Error>,
+    /// Whether some sink of some rank has a radius.
+    pub radius: bool,
+}
+
+/// Memory for the blocks of all ranks.
+pub struct Buffers {
+    /// The sinks of all ranks.
+    gathered: Sinks,
+    /// The number of sinks of each rank.
+    pub counts: Vec<usize>,
+    /// The number of sinks of this rank, once for each.
+    pub own_counts: Vec<usize>,
+    /// Rows of sums on the sinks of all ranks, and those of all ranks on the sinks of this one.
+    sent: Paged<f64>,
+    received: Paged<f64>,
+    /// The sums on the sinks of this rank.
+    sums: Sums,
+    pub messages: Messages,
+    /// The sinks of all ranks and the most of one, for which all ranks have room.
+    room: (usize, usize),
+}
+
+/// Returns the count of numbers in a row of sums.
+fn width_of(interaction: &Interaction) -> usize {
+    interaction.n_sums() + if interaction.nearest { 2 } else { 0 }
+}
+
+impl Buffers {
+    /// Makes them for this many ranks, without room for sinks.
+    pub fn new(size: usize) -> Result<Buffers> {
+        let counts = || memory::filled(size, 0, "counts of ranks");
+        Ok(Buffers {
+            gathered: Sinks::default(),
+            counts: counts()?,
+            own_counts: counts()?,
+            sent: Paged::default(),
+            received: Paged::default(),
+            sums: Sums::default(),
+            messages: Messages::new(size)?,
+            room: (0, 0),
+        })
+    }
+
+    /// Makes room for blocks of this many sinks, and of this many of one rank.
+    fn make_room(
+        &mut self,
+        communicator: &dyn Communicator,
+        ((total, most), width, size): ((usize, usize), usize, usize),
+        interaction: &Interaction,
+    ) -> Result<()> {
+        self.gathered.make_room(total, interaction)?;
+        self.sent.make_room(total.saturating_mul(width), "sums for other ranks")?;
+        self.received.make_room(size.saturating_mul(most).saturating_mul(width), "sums of other ranks")?;
+        self.sums.reserve(most, interaction.n_sums(), interaction.nearest)?;
+        let bytes = size_of::<f64>();
+        self.messages.make_room(communicator, sinks::width(interaction) * bytes, most)?;
+        self.messages.make_room(communicator, width * bytes, most)
+    }
+
+    /// Returns the number of sinks of all ranks.
+    pub fn total(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// Returns the most sinks of a rank.
+    pub fn most(&self) -> usize {
+        self.counts.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// Fails unless ranks can sum the forces of a system together.
+pub fn require_kind(system: &System) -> Result<()> {
+    match system.tree() {
+        None if !system.interaction().has_low_limbs() => Ok(()),
+        None => Err(not_over_ranks(system, &system.interaction().name())),
+        Some(_) => Err(not_over_ranks(system, "forces by a tree")),
+    }
+}
+
+/// Returns the error that some work of a system cannot be shared by ranks.
+pub fn not_over_ranks(system: &System, work: &str) -> Error {
+    Error::Unsupported {
+        backend: system.setup().backend.name(),
+        forces: format!("{work} over ranks"),
+        allowed: "direct sums of blocks of sinks in memory of the host, in single, mixed, double; or a system without \
+                  communicator on each rank"
+            .into(),
+    }
+}
+
+impl Ranks {
+    /// Begins a block of the sinks of all ranks, as [`RankedSystem::start`](crate::RankedSystem)
+    /// says.
+    pub fn start(
+        &mut self,
+        system: &mut System,
+        own: impl FnOnce(&mut System, &mut Sinks) -> Result<Asked>,
+    ) -> Result<()> {
+        let when = "while a block is under way; wait for it first";
+        let asked = match self.block {
+            Some(_) => Err(Error::CallOrder { call: "start", when }),
+            None => own(system, &mut self.own),
+        };
+        let told = asked.as_ref().map(|asked| {
+            let criterion = asked.neighbour_criterion as u64;
+            let flags = u64::from(asked.skip_own_index) | criterion << 1;
+            // Zeros of both signs are one time.
+            let time = system.time() + 0.0;
+            [self.own.len() as u64, flags, time.to_bits(), u64::from(asked.radius), 0]
+        });
+        self.agree(Call::Start, told.map_err(Clone::clone))?;
+        let asked = asked?;
+        self.agreement.require_same(1, "the exclusion and the neighbour criterion", |flags| {
+            let exclusion =
+                if flags & 1 == 1 { "sources with a sink's index are left out" } else { "none is left out" };
+            let plain = flags >> 1 == NeighbourCriterion::Plain as u64;
+            format!("{exclusion}, {}", if plain { "plain" } else { "by mass" })
+        })?;
+        self.agreement.require_same(2, "the time", |bits| f64::from_bits(bits).to_string())?;
+        let counts = self.agreement.told().map(|told| told[0] as usize);
+        self.buffers.counts.iter_mut().zip(counts).for_each(|(count, told)| *count = told);
+        let radius = self.agreement.told().any(|told| told[3] != 0);
+        self.make_room(system.interaction())?;
+        let gathered = self.gather_sinks(system.interaction());
+        self.note(gathered)?;
+        self.lists.forget();
+        system.set_neighbour_criterion(asked.neighbour_criterion);
+        let all = self.buffers.gathered.all();
+        let sink = FromFn(|number| all.get(number));
+        let started = system.start_numbered(asked.nj, asked.skip_own_index, all.len(), &sink);
+        self.block = Some(RankBlock { failed: started.err(), radius });
+        Ok(())
+    }
+
+    /// Makes room for the sinks of all ranks and for their sums, where all ranks need more than
+    /// before.
+    fn make_room(&mut self, interaction: &Interaction) -> Result<()> {
+        let Ranks { communicator, buffers, .. } = self;
+        let room = (buffers.total().max(buffers.room.0), buffers.most().max(buffers.room.1));
+        if room == buffers.room {
+            return Ok(());
+        }
+        let (size, width) = (communicator.size(), width_of(interaction));
+        let made = buffers.make_room(&**communicator, (room, width, size), interaction);
+        self.agree(Call::Room, made.map(|()| [0; 5]))?;
+        self.buffers.room = room;
+        Ok(())
+    }
+
+    /// Gives all ranks the sinks of each, in the order of ranks.
+    fn gather_sinks(&mut self, interaction: &Interaction) -> Result<()> {
+        let Ranks { communicator, buffers, own, .. } = self;
+        let Buffers { gathered, counts, messages, .. } = buffers;
+        gathered.make_room(counts.iter().sum(), interaction)?;
+        let width = sinks::width(interaction) * size_of::<f64>();
+        let rows = (bytemuck::cast_slice(own.all().numbers()), bytemuck::cast_slice_mut(gathered.numbers_mut()));
+        messages.all_gather(&mut **communicator, rows, counts, width)
+    }
+
+    /// Ends the block of all ranks, as [`RankedSystem::wait`](crate::RankedSystem) says.
+    pub fn wait(&mut self, system: &mut System, ready: Result<()>, take: impl FnOnce(Forces)) -> Result<()> {
+        let block = self.block.take();
+        let (waited, radius) = match block {
+            None => (Err(Error::CallOrder { call: "wait", when: "without start" }), false),
+            Some(RankBlock { failed: Some(error), radius }) => (Err(error), radius),
+            Some(RankBlock { failed: None, radius }) => (self.wait_here(system), radius),
+        };
+        self.agree(Call::Wait, ready.and(waited).map(|()| [0; 5]))?;
+        let exchanged = self.exchange_sums(system.interaction());
+        self.note(exchanged)?;
+        if radius && system.interaction().has_lists() {
+            self.make_lists(system)?;
+        }
+        let own = self.own.len();
+        self.lists.follow(own);
+        take(Forces::of(&self.buffers.sums, 0..own, system.interaction()));
+        Ok(())
+    }
+
+    /// Waits for the sums of this rank's sources and puts them in rows.
+    fn wait_here(&mut self, system: &mut System) -> Result<()> {
+        let forces = system.wait()?;
+        let interaction = forces.interaction;
+        let (width, n_sums) = (width_of(interaction), interaction.n_sums());
+        let sent = &mut self.buffers.sent;
+        sent.set_length(forces.len() * width);
+        for (row, sums) in sent.chunks_exact_mut(width).zip(forces.values.chunks_exact(n_sums)) {
+            row[..n_sums].copy_from_slice(sums);
+        }
+        for (row, nearest) in sent.chunks_exact_mut(width).zip(forces.nearest) {
+            row[n_sums..].copy_from_slice(&[nearest.distance2, f64::from(nearest.index)]);
+        }
+        // No rank may find later, alone, that a sum of all is infinite.
+        let largest = f64::MAX / self.communicator.size() as f64;
+        let Some(place) = forces.values.iter().position(|value| value.abs() > largest) else { return Ok(()) };
+        Err(Error::OutOfRange {
+            what: format!("a sum on sink {} of all ranks", place / n_sums),
+            value: forces.values[place],
+            precision: interaction.precision.name(),
+            allowed: format!("magnitudes up to {largest:e}"),
+        })
+    }
+
+    /// Gives each rank all sums on its sinks, and adds them as those of several devices are added.
+    fn exchange_sums(&mut self, interaction: &Interaction) -> Result<()> {
+        let Ranks { communicator, buffers, own, .. } = self;
+        let (width, n_sums, size) = (width_of(interaction), interaction.n_sums(), communicator.size());
+        let most = buffers.most();
+        let Buffers { counts, own_counts, sent, received, sums, messages, .. } = buffers;
+        own_counts.fill(own.len());
+        received.set_length(size * own.len() * width);
+        let to = (bytemuck::cast_slice_mut(received), &own_counts[..]);
+        let bytes = width * size_of::<f64>();
+        messages.all_to_all(&mut **communicator, (bytemuck::cast_slice(sent), counts), to, bytes, most)?;
+        let rows = own.len() * width;
+        for (sum, term) in joins_in_pairs(size) {
+            let (left, right) = received.split_at_mut(term * rows);
+            let terms = right[..rows].chunks_exact(width);
+            let rows = left[sum * rows..][..rows].chunks_exact_mut(width);
+            rows.zip(terms).for_each(|(row, term)| add_row(row, term, n_sums));
+        }
+        sums.resize(own.len(), n_sums, interaction.nearest);
+        for (place, row) in received.chunks_exact(width).take(own.len()).enumerate() {
+            sums.values[place * n_sums..][..n_sums].copy_from_slice(&row[..n_sums]);
+            if let (Some(nearest), [distance2, index]) = (sums.nearest.get_mut(place), &row[n_sums..]) {
+                *nearest = Nearest::new(*distance2, *index as i32);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds the sums of another rank to a row, and keeps the nearer of the two sources; of equally near
+/// ones that of the row.
+fn add_row(row: &mut [f64], term: &[f64], n_sums: usize) {
+    row[..n_sums].iter_mut().zip(term).for_each(|(sum, term)| *sum += term);
+    if let ([distance2, index], [other, index_of_other]) = (&mut row[n_sums..], &term[n_sums..])
+        && other < distance2
+    {
+        (*distance2, *index) = (*other, *index_of_other);
+    }
+}

@@ -1,0 +1,175 @@
+//! Systems over ranks: processes that each have some of the sources and sinks of one system.
+//!
+//! A rank has a [`System`] with its own sources. The sinks of a block go to all ranks, each sums its
+//! own sources on all of them, and a rank gets the sums on its own sinks back and adds them, in the
+//! order in which the sums of several devices are added. Nothing here knows how ranks speak: that is
+//! the [`Communicator`], which callers give, or [`threads`] for tests.
+//!
+//! Every call that needs all ranks begins with an `agreement`, in which each rank says whether it
+//! can take part. So all end it with the same error, and none waits for one that gave up.
+
+mod agreement;
+mod block;
+mod exchange;
+mod neighbours;
+pub mod threads;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use kyoho_core::{Error, Forces, NeighbourCriterion, Result, Sinks};
+use kyoho_engine::System;
+
+use agreement::{Agreement, Call};
+use block::{Buffers, RankBlock, not_over_ranks};
+use neighbours::RankLists;
+
+/// The ranks of a system, and how this one speaks with them. All ranks call the same functions in
+/// the same order.
+pub trait Communicator: Send {
+    /// Returns the number of this rank, from 0 on.
+    fn rank(&self) -> usize;
+
+    /// Returns the number of ranks.
+    fn size(&self) -> usize;
+
+    /// Returns the most bytes that a call may send or receive in all.
+    fn most_bytes(&self) -> usize {
+        1 << 30
+    }
+
+    /// Gives all ranks the bytes of each, in the order of ranks. `counts` has the bytes of each rank,
+    /// which all know.
+    fn all_gather(&mut self, sent: &[u8], received: &mut [u8], counts: &[usize]) -> Result<()>;
+
+    /// Gives each rank some bytes of every other. `sent` has those for each rank, in the order of
+    /// ranks, and `received` those from each; the counts are their bytes.
+    fn all_to_all(
+        &mut self,
+        sent: &[u8],
+        sent_counts: &[usize],
+        received: &mut [u8],
+        received_counts: &[usize],
+    ) -> Result<()>;
+
+    /// Ends the work of all ranks, as this one cannot go on and others would wait for it.
+    fn abort(&self);
+}
+
+/// What a rank asks of a block, beside its own sinks.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// Only addresses of its own sources below this take part.
+    pub nj: usize,
+    /// Whether sources with a sink's index are left out.
+    pub skip_own_index: bool,
+    /// The rule by which sources are neighbours in systems of regular forces.
+    pub neighbour_criterion: NeighbourCriterion,
+    /// Whether some of its sinks have a radius.
+    pub radius: bool,
+}
+
+/// A system of sources of one process, or of one rank among several.
+pub struct RankedSystem {
+    system: System,
+    ranks: Option<Ranks>,
+}
+
+/// The other ranks of a system.
+struct Ranks {
+    communicator: Box<dyn Communicator>,
+    agreement: Agreement,
+    /// The sinks of this rank.
+    own: Sinks,
+    block: Option<RankBlock>,
+    buffers: Buffers,
+    lists: RankLists,
+    /// The failure of the communicator, after which nothing can be exchanged any more.
+    lost: Option<Error>,
+}
+
+impl From<System> for RankedSystem {
+    fn from(system: System) -> RankedSystem {
+        RankedSystem { system, ranks: None }
+    }
+}
+
+impl RankedSystem {
+    /// Makes one system of those that were made on each rank, or returns on all ranks the error of
+    /// the first on which that failed. All have to be of the same order, precision and scope, and of
+    /// the same version of the library.
+    pub fn over(communicator: Box<dyn Communicator>, made: Result<System>) -> Result<RankedSystem> {
+        let size = communicator.size();
+        let room = Agreement::new(size).and_then(|agreement| Ok((agreement, Buffers::new(size)?)));
+        let (agreement, buffers) = room.inspect_err(|_| communicator.abort())?;
+        let (own, lists) = (Sinks::default(), RankLists::default());
+        let mut ranks = Ranks { communicator, agreement, own, block: None, buffers, lists, lost: None };
+        let made = made.and_then(|system| {
+            block::require_kind(&system)?;
+            Ok(system)
+        });
+        let told = made.as_ref().map(|system| agreement::of_system(system, &*ranks.communicator));
+        ranks.agree(Call::Create, told.map_err(Clone::clone))?;
+        ranks.agreement.require_equal_systems()?;
+        Ok(RankedSystem { system: made?, ranks: Some(ranks) })
+    }
+
+    /// Returns the sources and devices of this rank. What is asked of them concerns no other rank.
+    pub fn own(&mut self) -> &mut System {
+        &mut self.system
+    }
+
+    /// Returns the system, which must not be over ranks, for work that is of one process alone.
+    pub fn alone(&mut self, work: &str) -> Result<&mut System> {
+        if self.ranks.is_none() { Ok(&mut self.system) } else { Err(not_over_ranks(&self.system, work)) }
+    }
+
+    /// Ends the system, and returns what this rank had of it.
+    pub fn into_own(self) -> System {
+        self.system
+    }
+
+    /// Whether it is over ranks.
+    pub fn is_over_ranks(&self) -> bool {
+        self.ranks.is_some()
+    }
+
+    /// Begins a block of the sinks of all ranks. `own` copies those of this rank, and returns what it
+    /// asks of them. All ranks call this, also those without sinks.
+    ///
+    /// An error on one rank is that of all. If a device fails here, [`RankedSystem::wait`] tells.
+    pub fn start(&mut self, own: impl FnOnce(&mut System, &mut Sinks) -> Result<Asked>) -> Result<()> {
+        self.together(|system, ranks| ranks.start(system, own))
+    }
+
+    /// Waits for the forces of the block and calls `take` with those on this rank's sinks. All ranks
+    /// call this. An error on one rank, also one of `ready`, is that of all, and ends the block.
+    pub fn wait(&mut self, ready: Result<()>, take: impl FnOnce(Forces)) -> Result<()> {
+        self.together(|system, ranks| {
+            let waited = ranks.wait(system, ready, take);
+            // Lists of all sinks are made by now, if any, so that no sources are kept for them.
+            system.forget_block();
+            waited
+        })
+    }
+
+    /// Returns the neighbours of one of this rank's sinks of the last block among the sources of all
+    /// ranks, as [`System::neighbours`] does. They are here, so that no other rank is asked.
+    pub fn neighbours(&mut self, sink: usize) -> Result<&[i32]> {
+        match &self.ranks {
+            None => self.system.neighbours(sink),
+            Some(ranks) => ranks.lists.list(sink, self.system.interaction()),
+        }
+    }
+
+    /// Runs work that all ranks do. If this one panics in it, the others are told to end.
+    fn together<T>(&mut self, work: impl FnOnce(&mut System, &mut Ranks) -> Result<T>) -> Result<T> {
+        let RankedSystem { system, ranks } = self;
+        let Some(ranks) = ranks else {
+            return Err(Error::Internal { what: "ranks were asked for in a system without any".into() });
+        };
+        catch_unwind(AssertUnwindSafe(|| work(system, ranks))).unwrap_or_else(|panic| {
+            ranks.communicator.abort();
+            resume_unwind(panic)
+        })
+    }
+}

@@ -1,0 +1,390 @@
+//! Systems over ranks, which are threads here, against systems of one process.
+
+use std::sync::Mutex;
+
+use kyoho_core::sinks::FromFn;
+use kyoho_core::{
+    Error, Forces, Nearest, NeighbourCriterion, Order, Precision, Result, ResultCode, Scope, Sink, Source,
+};
+use kyoho_engine::{Setup, System};
+use kyoho_ranks::threads::{Manners, ThreadRank};
+use kyoho_ranks::{Asked, RankedSystem};
+
+type Kind = (Order, Precision, Scope);
+
+/// A body as a source, with its address, and as a sink.
+type Body = (usize, Source, Sink);
+
+const FULL: Kind = (Order::Fourth, Precision::Double, Scope::Full);
+
+/// What a rank, or one process, finds: numbers of all its sinks, nearest sources, neighbour lists.
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Found {
+    values: Vec<f64>,
+    nearest: Vec<Nearest>,
+    lists: Vec<Vec<i32>>,
+}
+
+impl Found {
+    fn of(forces: &Forces) -> Found {
+        Found { values: forces.values.to_vec(), nearest: forces.nearest.to_vec(), lists: Vec::new() }
+    }
+
+    fn and(mut self, other: Found) -> Found {
+        self.values.extend(other.values);
+        self.nearest.extend(other.nearest);
+        self.lists.extend(other.lists);
+        self
+    }
+}
+
+fn system(kind: Kind) -> System {
+    let (order, precision, scope) = kind;
+    System::new(&Setup { threads: 1, scope, ..Setup::on_cpu(order, precision) }).unwrap()
+}
+
+/// Bodies whose numbers look random, at addresses from 0 on.
+fn bodies(count: usize) -> Vec<Body> {
+    let mut state = 12_345_u64;
+    let mut number = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+    };
+    let body = |address: usize| {
+        let mut vectors = [[0.0; 3]; 8];
+        vectors[..3].iter_mut().flatten().for_each(|component| *component = number());
+        let mass = 1.0 + number();
+        let index = address as i32;
+        let source = Source { index, mass, time: 0.0, coefficients: vectors };
+        let derivatives = [vectors[0], vectors[1], vectors[2], [0.0; 3]];
+        // The radius of every other sink takes in some neighbours.
+        let radius2 = if address.is_multiple_of(2) { 0.02 } else { 0.0 };
+        (address, source, Sink { index, softening2: 1e-4, radius2, step: 0.01, derivatives })
+    };
+    (0..count).map(body).collect()
+}
+
+fn write(system: &mut System, sources: &[Body]) {
+    sources.iter().for_each(|(address, source, _)| system.set_source(*address, source).unwrap());
+    system.set_time(0.0).unwrap();
+}
+
+fn asked(nj: usize, radius: bool) -> Asked {
+    Asked { nj, skip_own_index: true, neighbour_criterion: NeighbourCriterion::ByMass, radius }
+}
+
+/// Starts a block of some sinks.
+fn start(system: &mut RankedSystem, nj: usize, sinks: &[Sink]) -> Result<()> {
+    system.start(|system, into| {
+        let scan = system.copy_sinks(into, sinks.len(), &FromFn(|number| sinks[number]))?;
+        Ok(asked(nj, scan.radius))
+    })
+}
+
+fn force(system: &mut RankedSystem, nj: usize, sinks: &[Sink]) -> Result<Found> {
+    start(system, nj, sinks)?;
+    let mut found = Found::default();
+    system.wait(Ok(()), |forces| found = Found::of(&forces))?;
+    if system.own().interaction().has_lists() {
+        found.lists = (0..sinks.len()).map(|sink| system.neighbours(sink).unwrap().to_vec()).collect();
+    }
+    Ok(found)
+}
+
+fn sinks(bodies: &[Body]) -> Vec<Sink> {
+    bodies.iter().map(|(.., sink)| *sink).collect()
+}
+
+fn nj(bodies: &[Body]) -> usize {
+    bodies.iter().map(|(address, ..)| address + 1).max().unwrap_or(0)
+}
+
+/// Returns what one process finds.
+fn alone(kind: Kind, sources: &[Body], sinks: &[Sink]) -> Found {
+    let mut system = system(kind);
+    write(&mut system, sources);
+    let mut found = Found::of(&system.force(nj(sources), true, sinks.iter().copied()).unwrap());
+    if system.interaction().has_lists() {
+        found.lists = (0..sinks.len()).map(|sink| system.neighbours(sink).unwrap().to_vec()).collect();
+    }
+    found
+}
+
+/// Runs the same work on all ranks, each with a thread of its own, and returns what each finds.
+fn on_ranks<T: Send>(size: usize, manners: Manners, work: impl Fn(usize, ThreadRank) -> T + Sync) -> Vec<T> {
+    let found: Mutex<Vec<(usize, T)>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for (rank, mut communicator) in ThreadRank::all(size).into_iter().enumerate() {
+            communicator.manners = manners;
+            let (work, found) = (&work, &found);
+            scope.spawn(move || {
+                let result = work(rank, communicator);
+                found.lock().unwrap().push((rank, result));
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, result)| result).collect()
+}
+
+fn over(communicator: ThreadRank, kind: Kind) -> RankedSystem {
+    RankedSystem::over(Box::new(communicator), Ok(system(kind))).unwrap()
+}
+
+/// Returns what all ranks find together, each with its share of sources and of sinks.
+fn together(
+    kind: Kind,
+    manners: Manners,
+    shares: &[(Vec<Body>, Vec<Sink>)],
+    nj_of: impl Fn(&[Body]) -> usize + Sync,
+) -> Found {
+    let found = on_ranks(shares.len(), manners, |rank, communicator| {
+        let mut system = over(communicator, kind);
+        let (sources, sinks) = &shares[rank];
+        write(system.own(), sources);
+        force(&mut system, nj_of(sources), sinks).unwrap()
+    });
+    found.into_iter().fold(Found::default(), Found::and)
+}
+
+fn require_near(found: &Found, expected: &Found, tolerance: f64) {
+    assert_eq!(found.values.len(), expected.values.len());
+    let largest = expected.values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    for (value, expected) in found.values.iter().zip(&expected.values) {
+        assert!((value - expected).abs() <= tolerance * largest, "{value} for {expected}");
+    }
+    assert_eq!((&found.nearest, &found.lists), (&expected.nearest, &expected.lists));
+}
+
+/// Shares bodies out: to ranks in turn, so that the last rank has neither sources nor sinks, with
+/// addresses of each rank's own; sinks go to other ranks than their sources.
+fn dealt(bodies: &[Body], size: usize) -> Vec<(Vec<Body>, Vec<Sink>)> {
+    let mut shares = vec![(Vec::new(), Vec::new()); size];
+    let busy = if size > 2 { size - 1 } else { size };
+    for (number, (_, source, sink)) in bodies.iter().enumerate() {
+        let sources: &mut Vec<Body> = &mut shares[number % busy].0;
+        sources.push((sources.len(), *source, *sink));
+        // The order of the sinks stays.
+        shares[number * busy / bodies.len()].1.push(*sink);
+    }
+    shares
+}
+
+#[test]
+fn ranks_find_what_one_process_finds() {
+    let bodies = bodies(700);
+    for order in Order::ALL {
+        let kind = (order, Precision::Double, Scope::Full);
+        let expected = alone(kind, &bodies, &sinks(&bodies));
+        if order != Order::Second {
+            assert!(expected.lists.iter().any(|list| list.len() > 3));
+        }
+        for size in [1, 2, 3, 7] {
+            require_near(&together(kind, Manners::default(), &dealt(&bodies, size), nj), &expected, 1e-13);
+        }
+    }
+}
+
+#[test]
+fn regular_forces_and_their_lists_are_those_of_one_process() {
+    let bodies = bodies(400);
+    let kind = (Order::Fourth, Precision::Double, Scope::Regular);
+    let expected = alone(kind, &bodies, &sinks(&bodies));
+    assert!(expected.lists.iter().any(|list| !list.is_empty()));
+    require_near(&together(kind, Manners::default(), &dealt(&bodies, 3), nj), &expected, 1e-13);
+}
+
+/// A rank with whole sets of slices, at the addresses of one process.
+fn by_slices(bodies: &[Body], size: usize) -> Vec<(Vec<Body>, Vec<Sink>)> {
+    let sources = |rank| bodies.iter().filter(|(address, ..)| address / 256 % size == rank).copied().collect();
+    let cut = |rank| bodies.len() * rank / size;
+    (0..size).map(|rank| (sources(rank), sinks(&bodies[cut(rank)..cut(rank + 1)]))).collect()
+}
+
+#[test]
+fn two_four_and_eight_ranks_give_the_bits_of_one() {
+    // More than 24 chunks, and an end within one.
+    let bodies = bodies(27 * 256 + 100);
+    for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
+        let kind = (Order::Fourth, precision, Scope::Full);
+        // Few sinks, for the time; every 97th body.
+        let few: Vec<Body> = bodies.iter().step_by(97).copied().collect();
+        let expected = alone(kind, &bodies, &sinks(&few));
+        for size in [2, 4, 8] {
+            let mut shares = by_slices(&bodies, size);
+            let cut = |rank: usize| few.len() * rank / size;
+            (0..size).for_each(|rank| shares[rank].1 = sinks(&few[cut(rank)..cut(rank + 1)]));
+            let found = together(kind, Manners::default(), &shares, |_| bodies.len());
+            assert!(found == expected, "{size} ranks in {}", precision.name());
+        }
+    }
+}
+
+#[test]
+fn late_ranks_and_short_messages_change_no_bit() {
+    let bodies = bodies(300);
+    let shares = dealt(&bodies, 3);
+    let expected = together(FULL, Manners::default(), &shares, nj);
+    for most_bytes in [1, 1000, 20_000] {
+        let manners = Manners { most_bytes, is_late: true, fails_at: None };
+        assert!(together(FULL, manners, &shares, nj) == expected, "{most_bytes}");
+    }
+}
+
+#[test]
+fn blocks_of_other_sizes_follow_one_another() {
+    let bodies = bodies(200);
+    let counts = [3_usize, 0, 200, 1, 77];
+    let expected = counts.map(|count| alone(FULL, &bodies, &sinks(&bodies[..count])));
+    let found = on_ranks(3, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        write(system.own(), &dealt(&bodies, 3)[rank].0);
+        counts.map(|count| {
+            let own = &dealt(&bodies[..count], 3)[rank].1;
+            force(&mut system, 200, own).unwrap()
+        })
+    });
+    for (number, expected) in expected.iter().enumerate() {
+        let all = found.iter().fold(Found::default(), |all, of_rank| all.and(of_rank[number].clone()));
+        require_near(&all, expected, 1e-13);
+    }
+}
+
+/// Checks that all ranks have the same error of one rank.
+fn require_same_error(errors: &[Result<()>], rank: usize, code: ResultCode, words: &str) {
+    for error in errors {
+        let error = error.as_ref().expect_err("all ranks fail");
+        assert!(matches!(error, Error::OfRank { rank: of, .. } if *of == rank), "{error}");
+        assert_eq!(error.code(), code, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_wrong_argument_on_one_rank_ends_the_call_on_all_and_the_next_one_works() {
+    let bodies = bodies(50);
+    let shares = dealt(&bodies, 3);
+    let expected = alone(FULL, &bodies, &sinks(&bodies));
+    let found = on_ranks(3, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        let (sources, sinks) = &shares[rank];
+        write(system.own(), sources);
+        let mut wrong = sinks.clone();
+        if rank == 1 {
+            wrong[2].derivatives[1][0] = f64::NAN;
+        }
+        let of_sink = start(&mut system, nj(sources), &wrong);
+        start(&mut system, nj(sources), sinks).unwrap();
+        let ready = if rank == 2 { Err(Error::NullArgument { argument: "forces" }) } else { Ok(()) };
+        let of_forces = system.wait(ready, |_| panic!("no forces are written"));
+        (of_sink, of_forces, force(&mut system, nj(sources), sinks).unwrap())
+    });
+    let of_sinks: Vec<_> = found.iter().map(|found| found.0.clone()).collect();
+    require_same_error(&of_sinks, 1, ResultCode::NotFinite, "rank 1: the velocity of sink 2 is NaN");
+    let of_forces: Vec<_> = found.iter().map(|found| found.1.clone()).collect();
+    require_same_error(&of_forces, 2, ResultCode::NullArgument, "rank 2: forces is null");
+    let all = found.into_iter().fold(Found::default(), |all, (.., found)| all.and(found));
+    require_near(&all, &expected, 1e-13);
+}
+
+#[test]
+fn what_has_to_be_equal_is_refused_where_it_is_not() {
+    let errors = on_ranks(3, Manners::default(), |rank, communicator| {
+        let order = if rank == 2 { Order::Sixth } else { Order::Fourth };
+        let made = Ok(system((order, Precision::Double, Scope::Full)));
+        RankedSystem::over(Box::new(communicator), made).map(|_| ())
+    });
+    require_same_error(&errors, 2, ResultCode::BadOption, "the order of the system is '6'; allowed: '4'");
+    let errors = on_ranks(2, Manners::default(), |rank, communicator| {
+        let failed = Error::DeviceFailed { device: "GPU".into(), reason: "it is hot".into() };
+        let made = if rank == 1 { Err(failed) } else { Ok(system(FULL)) };
+        RankedSystem::over(Box::new(communicator), made).map(|_| ())
+    });
+    require_same_error(&errors, 1, ResultCode::DeviceFailed, "rank 1: device GPU failed: it is hot");
+    let errors = on_ranks(2, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        system.own().set_time(rank as f64).unwrap();
+        start(&mut system, 0, &[])
+    });
+    require_same_error(&errors, 1, ResultCode::BadOption, "the time is '1'; allowed: '0', as on rank 0");
+    let zeros = on_ranks(2, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        system.own().set_time(if rank == 0 { 0.0 } else { -0.0 }).unwrap();
+        force(&mut system, 0, &[])
+    });
+    assert!(zeros.iter().all(Result::is_ok), "zeros of both signs are one time: {zeros:?}");
+    let errors = on_ranks(2, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        system.start(|_, _| Ok(Asked { skip_own_index: rank == 0, ..asked(0, false) }))
+    });
+    require_same_error(&errors, 1, ResultCode::BadOption, "none is left out");
+}
+
+#[test]
+fn calls_in_another_order_end_on_all_ranks() {
+    let errors = on_ranks(3, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        if rank == 1 { system.wait(Ok(()), |_| ()) } else { start(&mut system, 0, &[]) }
+    });
+    require_same_error(&errors, 1, ResultCode::CallOrder, "rank 1: it waits for a block where rank 0 starts a block");
+    let errors = on_ranks(2, Manners::default(), |_, communicator| over(communicator, FULL).wait(Ok(()), |_| ()));
+    require_same_error(&errors, 0, ResultCode::CallOrder, "wait was called without start");
+}
+
+/// Whichever exchange fails, on whichever rank: all ranks return, now and from then on.
+#[test]
+fn no_rank_waits_for_one_that_failed_or_left() {
+    let bodies = bodies(40);
+    let shares = dealt(&bodies, 3);
+    let mut outcomes = Vec::new();
+    for fails_at in 0..9 {
+        let found = on_ranks(3, Manners::default(), |rank, mut communicator| {
+            communicator.manners.fails_at = (rank == 1).then_some(fails_at);
+            let made = RankedSystem::over(Box::new(communicator), Ok(system(FULL)));
+            let mut system = made?;
+            write(system.own(), &shares[rank].0);
+            let first = force(&mut system, nj(&shares[rank].0), &shares[rank].1);
+            let again = force(&mut system, nj(&shares[rank].0), &shares[rank].1);
+            assert!(first.is_ok() || again.is_err());
+            first.and(again).map(|_| ())
+        });
+        outcomes.push(found.iter().any(Result::is_err));
+        let errors = found.iter().filter_map(|found| found.as_ref().err());
+        errors.for_each(|error| assert_eq!(error.code(), ResultCode::CommunicatorFailed, "{error}"));
+    }
+    assert!(outcomes.iter().all(|failed| *failed));
+    let found = on_ranks(3, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        if rank == 2 { Ok(Found::default()) } else { force(&mut system, 0, &[]) }
+    });
+    assert_eq!(found.iter().filter(|found| found.is_err()).count(), 2);
+}
+
+#[test]
+fn a_rank_that_panics_ends_the_work_of_all() {
+    let aborted = on_ranks(2, Manners::default(), |rank, communicator| {
+        let aborts = communicator.aborts();
+        let mut system = over(communicator, FULL);
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            system.start(|_, _| if rank == 1 { panic!("of a test") } else { Ok(asked(0, false)) })
+        }));
+        assert!(!matches!(caught, Ok(Ok(()))));
+        // The other rank has not left yet, or it was aborted first.
+        (rank == 0) | aborts()
+    });
+    assert_eq!(aborted, [true, true]);
+}
+
+#[test]
+fn trees_and_quad_over_ranks_are_refused() {
+    let errors = on_ranks(2, Manners::default(), |_, communicator| {
+        let made = Ok(system((Order::Fourth, Precision::Quad, Scope::Full)));
+        RankedSystem::over(Box::new(communicator), made).map(|_| ())
+    });
+    require_same_error(&errors, 0, ResultCode::Unsupported, "over ranks");
+    let refused = on_ranks(1, Manners::default(), |_, communicator| {
+        over(communicator, FULL).alone("interaction lists").map(|_| ()).unwrap_err().to_string()
+    });
+    assert!(refused[0].contains("interaction lists over ranks"), "{refused:?}");
+}

@@ -1,0 +1,103 @@
+//! Systems over ranks of which one has a device that fails.
+
+mod fakes;
+
+use std::thread;
+
+use fakes::{At, Fakes, How, order_4_double};
+
+use kyoho::{Setup, System};
+use kyoho_core::sinks::FromFn;
+use kyoho_core::{Error, NeighbourCriterion, Result, ResultCode, Sink, Source};
+use kyoho_hal::Backend;
+use kyoho_ranks::threads::ThreadRank;
+use kyoho_ranks::{Asked, RankedSystem};
+use kyoho_verify::models::{grid, sinks_of};
+
+const RANKS: usize = 3;
+
+/// The numbers of the forces on the sinks of a rank, and its neighbour lists.
+type Found = Result<(Vec<f64>, Vec<Vec<i32>>)>;
+
+fn setup(fall_back: bool) -> Setup {
+    Setup { backend: Backend::Cuda, devices: vec![0], threads: 1, fall_back, ..order_4_double() }
+}
+
+/// Returns sinks with neighbours.
+fn sinks(sources: &[Source]) -> Vec<Sink> {
+    let mut sinks = sinks_of(&sources[..12], 0.01);
+    sinks.iter_mut().for_each(|sink| sink.radius2 = 4.0);
+    sinks
+}
+
+fn start(system: &mut RankedSystem, nj: usize, sinks: &[Sink]) -> Result<()> {
+    system.start(|system, into| {
+        let scan = system.copy_sinks(into, sinks.len(), &FromFn(|number| sinks[number]))?;
+        let neighbour_criterion = NeighbourCriterion::default();
+        Ok(Asked { nj, skip_own_index: true, neighbour_criterion, radius: scan.radius })
+    })
+}
+
+fn force(system: &mut RankedSystem, nj: usize, sinks: &[Sink]) -> Found {
+    start(system, nj, sinks)?;
+    let mut values = Vec::new();
+    system.wait(Ok(()), |forces| values = forces.values.to_vec())?;
+    let lists = (0..sinks.len()).map(|sink| system.neighbours(sink).map(<[i32]>::to_vec)).collect::<Result<_>>()?;
+    Ok((values, lists))
+}
+
+/// Runs two blocks on ranks, in the first of which a device of rank 1 fails; where that is the
+/// caller's failure, its devices are opened anew in between. Returns what each rank has of both.
+fn two_blocks(fakes: &Fakes, fall_back: bool) -> Vec<(Found, Found)> {
+    let sources = grid(1, 300);
+    let all = sinks(&sources);
+    let rank = |rank: usize, communicator: ThreadRank| {
+        let machine = if rank == 1 { fakes.clone() } else { Fakes::new(50) };
+        let made = System::on(Box::new(machine), &setup(fall_back));
+        let mut system = RankedSystem::over(Box::new(communicator), made).unwrap();
+        let own: Vec<Source> = sources.iter().skip(rank).step_by(RANKS).copied().collect();
+        own.iter().enumerate().for_each(|(address, source)| system.own().set_source(address, source).unwrap());
+        let own_sinks = &all[4 * rank..4 * rank + 4];
+        let first = force(&mut system, own.len(), own_sinks);
+        if rank == 1 && !fall_back {
+            system.own().move_to(&setup(fall_back)).unwrap();
+        }
+        (first, force(&mut system, own.len(), own_sinks))
+    };
+    thread::scope(|scope| {
+        let ranks = ThreadRank::all(RANKS).into_iter().enumerate();
+        let threads: Vec<_> =
+            ranks.map(|(number, communicator)| scope.spawn(move || rank(number, communicator))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn a_device_that_fails_on_one_rank_ends_the_block_on_all_and_the_next_one_works() {
+    let expected = two_blocks(&Fakes::new(50), false);
+    for at in [At::Start, At::Wait, At::Neighbours] {
+        for how in [How::Breaks, How::RunsOutOfMemory] {
+            let fakes = Fakes::new(50);
+            fakes.fail(at, 0, how);
+            let found = two_blocks(&fakes, false);
+            let code = if how == How::Breaks { ResultCode::DeviceFailed } else { ResultCode::OutOfMemory };
+            for ((first, second), (_, expected)) in found.iter().zip(&expected) {
+                let error = first.as_ref().unwrap_err();
+                assert!(matches!(error, Error::OfRank { rank: 1, .. }) && error.code() == code, "{at:?}: {error}");
+                assert_eq!(second, expected, "{at:?} {how:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn where_another_backend_goes_on_no_rank_sees_a_failure() {
+    let expected = two_blocks(&Fakes::new(50), false);
+    for at in [At::Start, At::Wait, At::Neighbours] {
+        let fakes = Fakes::new(50);
+        fakes.fail(at, 0, How::Breaks);
+        for (found, expected) in two_blocks(&fakes, true).into_iter().zip(&expected) {
+            assert_eq!(found, *expected, "{at:?}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+"""Systems over ranks: threads that have the methods of mpi4py's communicators, and mpi4py itself."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+
+import numpy
+import pytest
+from conftest import Bodies, close
+
+import kyoho
+
+
+class Rank:
+    """One of several ranks, each a thread, with the methods of a communicator of mpi4py."""
+
+    def __init__(self, rank, size, sent, barrier):
+        self.rank, self.size, self.sent, self.barrier = rank, size, sent, barrier
+        self.failing = False
+
+    def Get_rank(self):
+        return self.rank
+
+    def Get_size(self):
+        return self.size
+
+    def exchange(self, parts):
+        """What each rank has for this one."""
+        if self.failing:
+            self.barrier.abort()
+        self.sent[self.rank] = parts
+        self.barrier.wait(60)
+        received = [parts[self.rank] for parts in self.sent]
+        self.barrier.wait(60)
+        return received
+
+    def Allgatherv(self, sent, received):
+        self.Alltoallv([sent, ([len(sent)] * self.size, [0] * self.size)], received)
+
+    def Alltoallv(self, sent, received):
+        data, (counts, offsets) = sent
+        parts = [data[first : first + count].copy() for count, first in zip(counts, offsets)]
+        data, (counts, offsets) = received
+        for part, count, first in zip(self.exchange(parts), counts, offsets):
+            assert len(part) == count
+            data[first : first + count] = part
+
+    def Abort(self, code):
+        self.barrier.abort()
+
+
+def on_ranks(size, work):
+    """Calls a function with the communicator of each rank, and returns what each returns or raises."""
+    sent, barrier, found = [None] * size, threading.Barrier(size), [None] * size
+
+    def run(rank):
+        try:
+            found[rank] = work(Rank(rank, size, sent, barrier))
+        except Exception as error:
+            found[rank] = error
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    return found
+
+
+def own(array, communicator):
+    return array[communicator.Get_rank() :: communicator.Get_size()]
+
+
+def system_of(bodies, communicator):
+    system = kyoho.System(order=4, backend="cpu", threads=1, communicator=communicator)
+    of_rank = [own(array, communicator) for array in (bodies.positions, bodies.masses, bodies.velocities)]
+    system.set_sources(*of_rank, indices=own(bodies.indices, communicator))
+    return system
+
+
+def forces_of(bodies, communicator):
+    """The forces on the bodies of this rank, three times, and the neighbours of one."""
+    with system_of(bodies, communicator) as system:
+        sinks = [own(array, communicator) for array in (bodies.positions, bodies.velocities)]
+        given = {"indices": own(bodies.indices, communicator), "softening2": 0.01}
+        first = system.force(*sinks, radii2=numpy.full(len(sinks[0]), 0.2), **given)
+        neighbours = system.neighbours(0)
+        system.start(*sinks, **given)
+        return first, system.wait(), system.force_all(0.01), neighbours
+
+
+def check_forces(bodies, communicator, found):
+    accelerations, potentials = bodies.gravity(eps=0.1)
+    for forces in found[:3]:
+        assert close(forces.accelerations, own(accelerations, communicator))
+        assert close(forces.potentials, own(potentials, communicator))
+    at = own(bodies.positions, communicator)[0]
+    near = ((bodies.positions - at) ** 2).sum(axis=1) < 0.2
+    near[own(bodies.indices, communicator)[0]] = False
+    assert found[3].tolist() == numpy.flatnonzero(near).tolist() and near.any()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_ranks_get_the_forces_of_all(bodies, size):
+    def work(communicator):
+        check_forces(bodies, communicator, forces_of(bodies, communicator))
+
+    assert on_ranks(size, work) == [None] * size
+
+
+def test_an_error_on_one_rank_is_that_of_all(bodies):
+    def work(communicator):
+        wrong = communicator.Get_rank() == 1
+        nothing = "nothing" if wrong else None
+        with pytest.raises(kyoho.Error) as error:
+            kyoho.System(order=4, precision=nothing, communicator=communicator)
+        texts = [str(error.value)]
+        system = system_of(bodies, communicator)
+        place, sinks = [[0, 0, 0]], ([[0, 0, 0]], [[0, 0, 0]])
+        not_finite = [[0, 0, numpy.nan if wrong else 0]]
+        calls = (
+            lambda: system.force(not_finite, place, indices=[7]),
+            lambda: system.force(nothing or place, place, indices=[7]),
+            lambda: system.start(place, nothing or place, indices=[7]),
+            lambda: system.force_all(nothing or 0.0),
+            lambda: system.start_all(nothing or 0.0),
+            lambda: (system.start(*sinks, indices=[7]), system.wait(nothing)),
+        )
+        for call in calls:
+            with pytest.raises((kyoho.Error, TypeError, ValueError)) as error:
+                call()
+            texts.append(str(error.value))
+        check_forces(bodies, communicator, forces_of(bodies, communicator))
+        return texts
+
+    texts = on_ranks(2, work)
+    assert all(isinstance(of_rank, list) for of_rank in texts), texts
+    assert all(text.startswith("rank 1: ") for text in texts[0]), texts
+    assert texts[1][1] == texts[0][1] == "rank 1: the position of sink 0 is NaN; allowed: finite numbers"
+
+
+def test_no_communicator_and_one_that_fails(bodies):
+    with pytest.raises(kyoho.Error, match="communicator is a int without Get_rank; allowed: .* mpi4py"):
+        kyoho.System(communicator=3)
+
+    def work(communicator):
+        system = system_of(bodies, communicator)
+        communicator.failing = communicator.Get_rank() == 0
+        for _ in range(2):
+            with pytest.raises(kyoho.Error, match="the communicator's function 'all_gather' returned -1"):
+                system.force_all()
+
+    assert on_ranks(2, work) == [None] * 2
+
+
+def test_mpi4py():
+    pytest.importorskip("mpi4py")
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        pytest.skip("there is no mpirun")
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    options = ["--oversubscribe", "--bind-to", "none", "--timeout", "100", "-np", "3"]
+    command = [mpirun, *options, sys.executable, __file__]
+    done = subprocess.run(command, env={**os.environ, **root}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.count("good") == 3, done.stdout + done.stderr
+
+
+if __name__ == "__main__":
+    from mpi4py import MPI
+
+    check_forces(Bodies(100), MPI.COMM_WORLD, forces_of(Bodies(100), MPI.COMM_WORLD))
+    print("good")

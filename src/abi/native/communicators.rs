@@ -1,0 +1,133 @@
+//! The ranks of a system, by the functions that the caller gives for them.
+
+use std::os::raw::c_void;
+
+use kyoho_core::{Error, Result, memory};
+use kyoho_ranks::Communicator;
+
+use super::structures::{bad_field, kyoho_communicator, kyoho_options, read};
+
+/// The caller's functions, and memory for the counts and offsets that they take.
+pub struct CallersCommunicator {
+    given: kyoho_communicator,
+    counts: [Vec<i32>; 2],
+    offsets: [Vec<i32>; 2],
+}
+
+// SAFETY: the context is the caller's, who may call the library from any thread and gets it back
+// there. Nothing else here belongs to a thread.
+unsafe impl Send for CallersCommunicator {}
+
+/// Returns the communicator of the caller's options, if they have one.
+///
+/// # Safety
+/// The options are null or a structure, whose communicator is null or a structure.
+pub unsafe fn of_options(options: *const kyoho_options) -> Result<Option<CallersCommunicator>> {
+    if options.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: not null, hence a structure.
+    let communicator = unsafe { read("options", options) }?.communicator;
+    if communicator.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as above.
+    let given = unsafe { read("kyoho_options.communicator", communicator) }?;
+    if given.size < 1 {
+        return Err(bad_field("kyoho_communicator.size", given.size, "1 or more"));
+    }
+    if !(0..given.size).contains(&given.rank) {
+        return Err(bad_field("kyoho_communicator.rank", given.rank, format!("0 to {}", given.size - 1)));
+    }
+    if given.reserved != 0 {
+        return Err(bad_field("kyoho_communicator.reserved", given.reserved, "0"));
+    }
+    let missing = |argument| Error::NullArgument { argument };
+    given.all_gather.ok_or_else(|| missing("kyoho_communicator.all_gather"))?;
+    given.all_to_all.ok_or_else(|| missing("kyoho_communicator.all_to_all"))?;
+    let numbers = || memory::filled(given.size as usize, 0, "counts of ranks");
+    Ok(Some(CallersCommunicator { given, counts: [numbers()?, numbers()?], offsets: [numbers()?, numbers()?] }))
+}
+
+/// Fails if the options have a communicator, which a call takes none of.
+///
+/// # Safety
+/// As for [`of_options`].
+pub unsafe fn require_none(options: *const kyoho_options, call: &str) -> Result<()> {
+    // SAFETY: the caller's promise.
+    match unsafe { of_options(options) }? {
+        None => Ok(()),
+        Some(_) => Err(bad_field("kyoho_options.communicator", "a communicator", format!("NULL in {call}"))),
+    }
+}
+
+/// Puts counts of bytes and their offsets in the numbers that callers take. No sum of counts is
+/// above [`Communicator::most_bytes`].
+fn put(counts: &[usize], to: (&mut [i32], &mut [i32])) {
+    let mut begin = 0;
+    for ((count, offset), given) in to.0.iter_mut().zip(to.1).zip(counts) {
+        (*count, *offset) = (*given as i32, begin as i32);
+        begin += given;
+    }
+}
+
+fn outcome(function: &'static str, result: i32) -> Result<()> {
+    match result {
+        0 => Ok(()),
+        _ => Err(Error::CommunicatorFailed { function, result, allowed: "The system can only be freed" }),
+    }
+}
+
+impl Communicator for CallersCommunicator {
+    fn rank(&self) -> usize {
+        self.given.rank as usize
+    }
+
+    fn size(&self) -> usize {
+        self.given.size as usize
+    }
+
+    fn all_gather(&mut self, sent: &[u8], received: &mut [u8], counts: &[usize]) -> Result<()> {
+        let CallersCommunicator { given, counts: [to, _], offsets: [offsets, _] } = self;
+        put(counts, (to, offsets));
+        let Some(function) = given.all_gather else { return outcome("all_gather", -1) };
+        let (sent, count) = (sent.as_ptr().cast::<c_void>(), sent.len() as i32);
+        let received = received.as_mut_ptr().cast();
+        // SAFETY: the buffers have as many bytes as the counts say, and the function is the caller's.
+        let result = unsafe { function(given.context, sent, count, received, to.as_ptr(), offsets.as_ptr()) };
+        outcome("all_gather", result)
+    }
+
+    fn all_to_all(
+        &mut self,
+        sent: &[u8],
+        sent_counts: &[usize],
+        received: &mut [u8],
+        received_counts: &[usize],
+    ) -> Result<()> {
+        let CallersCommunicator { given, counts: [out, back], offsets: [out_offsets, back_offsets] } = self;
+        put(sent_counts, (out, out_offsets));
+        put(received_counts, (back, back_offsets));
+        let Some(function) = given.all_to_all else { return outcome("all_to_all", -1) };
+        // SAFETY: the buffers have as many bytes as the counts say, and the function is the caller's.
+        let result = unsafe {
+            function(
+                given.context,
+                sent.as_ptr().cast(),
+                out.as_ptr(),
+                out_offsets.as_ptr(),
+                received.as_mut_ptr().cast(),
+                back.as_ptr(),
+                back_offsets.as_ptr(),
+            )
+        };
+        outcome("all_to_all", result)
+    }
+
+    fn abort(&self) {
+        if let Some(abort) = self.given.abort {
+            // SAFETY: the caller's own function.
+            unsafe { abort(self.given.context) };
+        }
+    }
+}
