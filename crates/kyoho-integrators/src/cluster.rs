@@ -8,12 +8,14 @@ use std::collections::HashMap;
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Order, Result, TreeAccuracy, memory};
 use kyoho_engine::{Setup, System};
+use kyoho_few_body::Binary;
 
 use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
 use super::energy::{Energies, Energy, NearestBodies};
 use super::fields::{Field, Fields, Parameters};
 use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
+use super::subsystems::Subsystem;
 use super::{Approach, Counts, EnergyJump, Integrator};
 
 /// The choices of an integration. Zeros leave them open.
@@ -36,6 +38,9 @@ pub struct Choices {
     /// The distance within which two bodies have an approach that ends an evolution; without it
     /// none does.
     pub approach_distance: f64,
+    /// The distance within which bodies form subsystems that move by regularised motion; infinity stands
+    /// for one that is chosen when the cluster starts. Without it there are none.
+    pub subsystem_radius: f64,
 }
 
 /// The numbers of a body that are given or changed.
@@ -108,10 +113,12 @@ impl Cluster {
         choices.check(setup.order)?;
         let plan = choices.plan(&setup, tree, 1.0)?;
         let fields = Fields::new(choices.gravity(), setup.threads);
+        let mut integrator = super::in_fields(system, &plan, Vec::new(), fields)?;
+        integrator.set_subsystems(choices.subsystems())?;
         Ok(Cluster {
             setup,
             choices,
-            integrator: super::in_fields(system, &plan, Vec::new(), fields)?,
+            integrator,
             energies: None,
             nearest_bodies: None,
             tree,
@@ -367,8 +374,27 @@ impl Cluster {
     /// Returns the energies of the bodies.
     pub fn energies(&mut self) -> Result<Energy> {
         let Self { energies, integrator, .. } = self;
-        let energy = made(energies, &self.setup, &self.choices, self.tree)?.of(integrator.bodies())?;
+        let energy = made(energies, &self.setup, &self.choices, self.tree)?
+            .with_subsystems(integrator.bodies(), integrator.subsystems().0)?;
         Ok(Energy { field: self.field_energy()?, ..energy })
+    }
+
+    /// Returns the subsystems, of bodies by their places, and the distance at which they form.
+    pub fn subsystems(&self) -> (&[Subsystem], f64) {
+        self.integrator.subsystems()
+    }
+
+    /// Returns the bound pairs of the subsystems, and pairs of pairs, innermost first, of bodies by their
+    /// places.
+    pub fn binaries(&self) -> Result<Vec<Binary>> {
+        let mut all = Vec::new();
+        for subsystem in self.subsystems().0 {
+            for mut binary in subsystem.binaries(self.choices.gravity())? {
+                binary.members.iter_mut().flatten().for_each(|row| *row = subsystem.members[*row]);
+                memory::push(&mut all, binary, "the binaries of a cluster")?;
+            }
+        }
+        Ok(all)
     }
 
     /// Returns the potential energy of the bodies in the fields.
@@ -410,13 +436,20 @@ fn keep<T>(items: &mut Vec<T>, stay: &[bool]) {
 }
 
 impl Choices {
+    /// Returns the distance at which subsystems form, 0 for one that is chosen, or nothing.
+    fn subsystems(&self) -> Option<f64> {
+        let radius = self.subsystem_radius;
+        (radius > 0.0).then_some(if radius.is_infinite() { 0.0 } else { radius })
+    }
+
     fn gravity(&self) -> f64 {
         if self.gravity == 0.0 { 1.0 } else { self.gravity }
     }
 
     /// Fails unless all have a meaning for an order.
     pub fn check(&self, order: Order) -> Result<()> {
-        let Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance } = *self;
+        let Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance, subsystem_radius } =
+            *self;
         let wrong = |name: &str, value: f64, allowed: &str| {
             Err(Error::BadOption { name: name.into(), value: shown(value), allowed: allowed.into() })
         };
@@ -432,6 +465,9 @@ impl Choices {
             if !(value >= 0.0 && value.is_finite()) {
                 return wrong(name, value, "finite numbers from 0");
             }
+        }
+        if subsystem_radius.is_nan() || subsystem_radius < 0.0 {
+            return wrong("subsystem_radius", subsystem_radius, "numbers from 0, and infinity for one that is chosen");
         }
         if !time.is_finite() {
             return wrong("time", time, "finite numbers");
@@ -515,5 +551,7 @@ mod change_tests;
 mod collision_tests;
 #[cfg(test)]
 mod field_tests;
+#[cfg(test)]
+mod subsystem_tests;
 #[cfg(test)]
 mod tests;

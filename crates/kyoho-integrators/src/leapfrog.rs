@@ -11,6 +11,7 @@ use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
 use super::numbering::Numbering;
 use super::plan::{Plan, whole};
+use super::subsystems::Subsystem;
 use super::sweeps::{Path, Spheres};
 use super::{Approach, Counts, GoOn, Integrator};
 
@@ -333,7 +334,7 @@ impl Integrator for Leapfrog {
         self.accelerate(0.0, 0.0)
     }
 
-    fn resume(&mut self, bodies: Vec<Body>) -> Result<()> {
+    fn resume(&mut self, bodies: Vec<Body>, _subsystems: Vec<Subsystem>, _radius: f64) -> Result<()> {
         *self.bodies_mut() = bodies;
         Ok(())
     }

@@ -113,8 +113,9 @@ pub trait Integrator {
     fn start(&mut self) -> Result<()>;
 
     /// Goes on with other bodies, which have the steps and derivatives that they had where an
-    /// integrator of this order left them. On an error it keeps its own.
-    fn resume(&mut self, bodies: Vec<Body>) -> Result<()>;
+    /// integrator of this order left them, and with their subsystems and the radius of these if it has
+    /// subsystems. On an error it keeps its own.
+    fn resume(&mut self, bodies: Vec<Body>, subsystems: Vec<Subsystem>, radius: f64) -> Result<()>;
 
     /// Goes on by another plan of the same order, gravity, softening and tree.
     fn set_plan(&mut self, plan: Plan);
@@ -141,6 +142,11 @@ pub trait Integrator {
     /// # Errors
     /// With softening, and in order 2.
     fn set_subsystems(&mut self, radius: Option<f64>) -> Result<()>;
+
+    /// Whether close bodies move together as subsystems.
+    fn has_subsystems(&self) -> bool {
+        false
+    }
 
     /// Returns the subsystems, of bodies by their places, and the distance at which they form.
     fn subsystems(&self) -> (&[Subsystem], f64) {

@@ -117,9 +117,10 @@ impl Subsystem {
 
     /// Returns the part of these of the bodies, around their own centre of mass.
     pub fn part(&self, rows: &[usize]) -> Result<Subsystem> {
-        let parts =
-            memory::collected(rows.iter().map(|&row| Subsystem::alone(self.members[row], &self.body(row))), WHAT)?;
-        let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+        let mut parts = memory::room(rows.len(), WHAT)?;
+        for &row in rows {
+            parts.push(Subsystem::alone(self.members[row], &self.body(row))?);
+        }
         let mut part = Subsystem::joined(&parts)?;
         // Distances from the digits that the motion around the centre has.
         let mass: f64 = part.inner.masses.iter().sum();
@@ -153,23 +154,26 @@ impl Subsystem {
         (of(&self.inner.positions), of(&self.inner.velocities))
     }
 
+    /// Gives two bodies a separation and a relative velocity.
+    pub(crate) fn set_pair(&mut self, (separation, velocity): (Vector, Vector)) {
+        let inner = &mut self.inner;
+        let parts = [-inner.masses[1] / self.centre.mass, inner.masses[0] / self.centre.mass];
+        for (row, part) in parts.into_iter().enumerate() {
+            inner.positions[row] = separation.map(|x| part * x);
+            inner.velocities[row] = velocity.map(|x| part * x);
+        }
+    }
+
     /// Returns the bodies around the centre at a time, to which two bodies go on as if they were alone;
     /// more are where they were last.
     pub(crate) fn at(&self, gravity: f64, time: f64) -> Result<FewBodies> {
-        let mut inner = self.copied()?.inner;
-        if time == self.time || self.members.len() != 2 {
-            return Ok(inner);
+        let mut copy = self.copied()?;
+        if time != self.time && self.members.len() == 2 {
+            let (separation, velocity) = self.pair();
+            let pair = kepler::advance(gravity * self.centre.mass, separation, velocity, time - self.time);
+            pair.into_iter().for_each(|pair| copy.set_pair(pair));
         }
-        let (separation, velocity) = self.pair();
-        let advanced = kepler::advance(gravity * self.centre.mass, separation, velocity, time - self.time);
-        if let Some((separation, velocity)) = advanced {
-            let parts = [-inner.masses[1] / self.centre.mass, inner.masses[0] / self.centre.mass];
-            for (row, part) in parts.into_iter().enumerate() {
-                inner.positions[row] = separation.map(|x| part * x);
-                inner.velocities[row] = velocity.map(|x| part * x);
-            }
-        }
-        Ok(inner)
+        Ok(copy.inner)
     }
 
     /// Returns the orbit of two bodies that stay within a distance of one another, `None` for others.
@@ -194,6 +198,23 @@ impl Subsystem {
         let (separation, velocity) = if self.members.len() == 2 { self.pair() } else { Default::default() };
         let products = |_| averaged::mean_products(gravity * self.centre.mass, separation, velocity);
         self.mean_products = self.orbit(gravity, within).map(products);
+    }
+
+    /// Returns a copy with other masses of the members, around their centre of mass.
+    pub(crate) fn with_masses(&self, mass: impl Fn(usize) -> f64) -> Result<Subsystem> {
+        let mut copy = self.copied()?;
+        copy.inner.masses.iter_mut().zip(&self.members).for_each(|(own, member)| *own = mass(*member));
+        let rows = memory::collected(0..self.members.len(), WHAT)?;
+        if copy.inner.masses == self.inner.masses { Ok(copy) } else { copy.part(&rows) }
+    }
+
+    /// Whether bodies are where the members are, whatever their masses.
+    pub(crate) fn is_of(&self, members: &[usize], body: impl Fn(usize) -> Body) -> bool {
+        let is_there = |(row, &member): (usize, &usize)| {
+            let (own, given) = (self.body(row), body(member));
+            (own.position, own.velocity) == (given.position, given.velocity)
+        };
+        self.members == members && members.iter().enumerate().all(is_there)
     }
 
     /// Returns how far the bodies come from one another: up to the apocentre of a binary, and up to a

@@ -4,17 +4,24 @@ use std::collections::HashMap;
 
 use crate::body::{Body, Vector};
 use crate::fields::Field;
+use crate::subsystems::Subsystem;
 use kyoho_core::{Error, Result, memory};
+use kyoho_few_body::System as FewBodies;
 
 use super::{BODIES, Change, Cluster};
 
 /// The first word of a state, which names its form.
-const FORM: u64 = u64::from_le_bytes(*b"kyoho  3");
+const FORM: u64 = u64::from_le_bytes(*b"kyoho  4");
 /// The words before the bodies: the form, the order, the number of bodies, the time, whether bodies
-/// have changed since their forces were computed, and the number of fields. The fields follow the
-/// bodies, each with the length of its text, the text in whole words, the number of its numbers, and
-/// these.
-const HEAD: usize = 6;
+/// have changed since their forces were computed, the number of fields, that of subsystems, and the
+/// distance at which these form. The fields follow the bodies, each with the length of its text, the text
+/// in whole words, the number of its numbers, and these. The subsystems follow the fields.
+const HEAD: usize = 8;
+/// The words of a subsystem before its members: their number, whether others are near, and the 26 numbers
+/// of the centre of mass.
+const OF_SUBSYSTEM: usize = 28;
+/// The words of a member: its place, its position and its velocity.
+const OF_MEMBER: usize = 7;
 /// The words of a body: its identifier, its radius, and its 26 numbers.
 const WORDS: usize = 28;
 /// The bytes of a word.
@@ -24,22 +31,24 @@ impl Cluster {
     /// Returns the bytes of [`Cluster::state`].
     pub fn state_size(&self) -> usize {
         let of_field = |field: &Field| 2 + field.given().len().div_ceil(WORD) + field.numbers().len();
-        WORD * (HEAD + WORDS * self.identifiers.len() + self.fields().iter().map(of_field).sum::<usize>())
+        let of_subsystem = |subsystem: &Subsystem| OF_SUBSYSTEM + OF_MEMBER * subsystem.members.len();
+        let of_subsystems: usize = self.subsystems().0.iter().map(of_subsystem).sum();
+        let of_fields: usize = self.fields().iter().map(of_field).sum();
+        WORD * (HEAD + WORDS * self.identifiers.len() + of_fields + of_subsystems)
     }
 
     /// Returns the bodies with their time, their steps, the derivatives that the integrator has of
-    /// them, and the fields.
+    /// them, the fields and the subsystems.
     pub fn state(&self) -> Result<Vec<u8>> {
         let mut bytes = memory::room(self.state_size(), "the state of an integrator")?;
         let mut put = |word: u64| bytes.extend_from_slice(&word.to_le_bytes());
         let [count, fields] = [self.identifiers.len(), self.fields().len()].map(|count| count as u64);
+        let (subsystems, radius) = self.subsystems();
         let head = [FORM, self.setup.order as u64, count, self.time.to_bits(), u64::from(self.is_changed), fields];
-        head.into_iter().for_each(&mut put);
+        head.into_iter().chain([subsystems.len() as u64, radius.to_bits()]).for_each(&mut put);
         for ((identifier, radius), body) in self.identifiers.iter().zip(&self.radii).zip(self.bodies()) {
             put(identifier.cast_unsigned());
-            let Body { step, mass, position, velocity, derivatives } = *body;
-            let vectors = [position, velocity].into_iter().chain(derivatives).flatten();
-            [*radius, step, mass].into_iter().chain(vectors).for_each(|number| put(number.to_bits()));
+            [*radius].into_iter().chain(numbers(body)).for_each(|number| put(number.to_bits()));
         }
         for field in self.fields() {
             put(field.given().len() as u64);
@@ -51,6 +60,14 @@ impl Cluster {
             put(field.numbers().len() as u64);
             field.numbers().iter().for_each(|number| put(number.to_bits()));
         }
+        for Subsystem { members, centre, inner, is_close, .. } in subsystems {
+            [members.len() as u64, u64::from(*is_close)].into_iter().for_each(&mut put);
+            numbers(centre).for_each(|number| put(number.to_bits()));
+            for (row, member) in members.iter().enumerate() {
+                put(*member as u64);
+                [inner.positions[row], inner.velocities[row]].as_flattened().iter().for_each(|x| put(x.to_bits()));
+            }
+        }
         Ok(bytes)
     }
 
@@ -59,13 +76,14 @@ impl Cluster {
     pub fn set_state(&mut self, bytes: &[u8]) -> Result<()> {
         let (words, rest) = bytes.as_chunks::<WORD>();
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
-        let [form, order, count, time, is_changed, fields] = std::array::from_fn(|_| words.next().unwrap_or(0));
+        let [form, order, count, time, is_changed, fields, subsystems, radius] =
+            std::array::from_fn(|_| words.next().unwrap_or(0));
         let is_wrong = || wrong("the state", bytes.len(), "the bytes that kyoho_integrator_state gave, all of them");
         let bodies = usize::try_from(count).ok().filter(|bodies| *bodies <= words.len() / WORDS);
         let Some(bodies) = bodies.filter(|_| bytes.len() >= WORD * HEAD && rest.is_empty()) else {
             return Err(is_wrong());
         };
-        if form != FORM || is_changed > 1 || (fields == 0 && words.len() != bodies * WORDS) {
+        if form != FORM || is_changed > 1 || (fields == 0 && subsystems == 0 && words.len() != bodies * WORDS) {
             return Err(is_wrong());
         }
         if order != self.setup.order as u64 {
@@ -83,10 +101,8 @@ impl Cluster {
         for place in 0..bodies {
             let identifier = words.next().unwrap_or(0).cast_signed();
             let mut number = || f64::from_bits(words.next().unwrap_or(0));
-            let (radius, step, mass) = (number(), number(), number());
-            let mut vector = || -> Vector { std::array::from_fn(|_| number()) };
-            let (position, velocity) = (vector(), vector());
-            let derivatives = std::array::from_fn(|_| vector());
+            let radius = number();
+            let Body { step, mass, position, velocity, derivatives } = body(&mut number);
             let numbers =
                 Change { mass: Some(mass), position: Some(position), velocity: Some(velocity), radius: Some(radius) };
             numbers.check(identifier)?;
@@ -105,10 +121,20 @@ impl Cluster {
             let field = self.field(&mut words).ok_or_else(is_wrong)??;
             memory::push(&mut known, field, "fields")?;
         }
-        if words.next().is_some() {
+        let mut groups = Vec::new();
+        for _ in 0..subsystems {
+            let subsystem = subsystem(&mut words, &all).ok_or_else(is_wrong)??;
+            memory::push(&mut groups, subsystem, SUBSYSTEM)?;
+        }
+        let radius = f64::from_bits(radius);
+        if words.next().is_some() || !(radius >= 0.0 && radius.is_finite()) || !are_apart(&groups, bodies)? {
             return Err(is_wrong());
         }
-        self.integrator.resume(all)?;
+        if subsystems > 0 && !self.integrator.has_subsystems() {
+            let name = "the subsystems of the state";
+            return Err(wrong(name, subsystems, "0, for an integrator that was made without subsystems"));
+        }
+        self.integrator.resume(all, groups, radius)?;
         self.integrator.fields_mut().replace(known);
         (self.time, self.identifiers, self.radii, self.places) = (time, identifiers, radii, places);
         (self.is_changed, self.has_other_radii) = (is_changed == 1, true);
@@ -137,6 +163,73 @@ impl Cluster {
 }
 
 const TEXT: &str = "a field of the state";
+const SUBSYSTEM: &str = "a subsystem of the state";
+
+/// Returns the numbers of a body.
+fn numbers(body: &Body) -> impl Iterator<Item = f64> {
+    let Body { step, mass, position, velocity, derivatives } = *body;
+    [step, mass].into_iter().chain([position, velocity].into_iter().chain(derivatives).flatten())
+}
+
+/// Returns the body of numbers.
+fn body(number: &mut impl FnMut() -> f64) -> Body {
+    let (step, mass) = (number(), number());
+    let mut vector = || -> Vector { std::array::from_fn(|_| number()) };
+    let (position, velocity) = (vector(), vector());
+    Body { step, mass, position, velocity, derivatives: std::array::from_fn(|_| vector()) }
+}
+
+/// Reads a subsystem of bodies; `None` if it is not whole.
+fn subsystem(words: &mut impl ExactSizeIterator<Item = u64>, bodies: &[Body]) -> Option<Result<Subsystem>> {
+    let count = words.next().and_then(|count| usize::try_from(count).ok())?;
+    let is_close = words.next().filter(|is_close| *is_close <= 1)? == 1;
+    if count < 2 || OF_MEMBER.checked_mul(count)? + OF_SUBSYSTEM - 2 > words.len() {
+        return None;
+    }
+    let centre = body(&mut || f64::from_bits(words.next().unwrap_or(0)));
+    if !numbers(&centre).all(f64::is_finite) || centre.step < 0.0 || centre.mass <= 0.0 {
+        return None;
+    }
+    Some(members(words, bodies, count).and_then(|(members, inner)| {
+        let members = members.ok_or_else(|| wrong(SUBSYSTEM, "damaged", "bodies of the state, and finite numbers"))?;
+        Ok(Subsystem { members, centre, inner, is_close, ..Subsystem::default() })
+    }))
+}
+
+/// Reads the members of a subsystem, `None` if they are wrong.
+fn members(
+    words: &mut impl Iterator<Item = u64>,
+    bodies: &[Body],
+    count: usize,
+) -> Result<(Option<Vec<usize>>, FewBodies)> {
+    let mut places = memory::room(count, SUBSYSTEM)?;
+    let room = || memory::room(count, SUBSYSTEM);
+    let mut inner = FewBodies {
+        masses: memory::room(count, SUBSYSTEM)?,
+        positions: room()?,
+        velocities: room()?,
+        radii: Vec::new(),
+    };
+    let mut is_right = true;
+    for _ in 0..count {
+        let place = words.next().and_then(|place| usize::try_from(place).ok()).unwrap_or(usize::MAX);
+        let mut vector = || -> Vector { std::array::from_fn(|_| f64::from_bits(words.next().unwrap_or(0))) };
+        let (position, velocity) = (vector(), vector());
+        is_right &= place < bodies.len() && [position, velocity].as_flattened().iter().all(|x| x.is_finite());
+        places.push(place);
+        inner.masses.push(bodies.get(place).map_or(0.0, |body| body.mass));
+        inner.positions.push(position);
+        inner.velocities.push(velocity);
+    }
+    Ok((is_right.then_some(places), inner))
+}
+
+/// Whether no body is in two subsystems.
+fn are_apart(subsystems: &[Subsystem], bodies: usize) -> Result<bool> {
+    let mut is_member = memory::filled(bodies, false, SUBSYSTEM)?;
+    let mut members = subsystems.iter().flat_map(|subsystem| &subsystem.members);
+    Ok(members.all(|member| !std::mem::replace(&mut is_member[*member], true)))
+}
 
 fn wrong(name: &str, value: impl ToString, allowed: &str) -> Error {
     Error::BadOption { name: name.into(), value: value.to_string(), allowed: allowed.into() }

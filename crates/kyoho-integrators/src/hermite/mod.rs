@@ -308,10 +308,13 @@ impl Hermite {
         };
         let counts = (members.len(), self.scheme.given());
         let mut found = self.fields.derivatives(time, counts, body, |place| given(&forces, place))?;
-        let mut pairs = Vec::new();
+        let (mut pairs, mut inside) = (Vec::new(), Vec::new());
         if let Some(subsystems) = &mut self.subsystems {
             pairs = subsystems.near_pairs(members, &forces, plan.gravity)?;
-            subsystems.evolve(&block, (moving, members), &self.threads)?;
+            let encounters = colliding.as_deref();
+            let radius =
+                |number: usize| encounters.map_or(0.0, |encounters| encounters.radii()[numbering.place(number)]);
+            inside = subsystems.evolve(&block, (moving, members), radius, &self.threads)?;
             let of_all = |place: usize| found.get(place).copied().unwrap_or_else(|| given(&forces, place));
             let reacting = subsystems.react(&block, (moving, members, members), of_all)?;
             found = if reacting.is_empty() { found } else { reacting };
@@ -320,7 +323,8 @@ impl Hermite {
         self.counts.limited_steps += limited;
         if let Some(encounters) = colliding {
             let bodies = Bodies { moving, numbering, encounters, subsystems: self.subsystems.as_ref() };
-            for (numbers, distance, time) in self.collisions.look(&block, bodies, members, go_on)? {
+            let between = self.collisions.look(&block, bodies, members, go_on)?;
+            for (numbers, distance, time) in between.into_iter().chain(inside) {
                 encounters.collide(numbering.pair(numbers), distance, time)?;
             }
         }
@@ -345,6 +349,71 @@ impl Hermite {
             self.members = members;
             outcome?;
         }
+        Ok(())
+    }
+
+    /// Advances all bodies to the end of the interval, or to where it ends before.
+    fn advance_all(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
+        (self.approach, self.energy_jump, self.reached) = (None, None, 0.0);
+        self.encounters.iter_mut().for_each(Encounters::clear);
+        self.number()?;
+        self.name_members(|numbering, place| numbering.number(place));
+        if let Some(subsystems) = &mut self.subsystems {
+            subsystems.begin(self.bodies.len(), self.plan.gravity)?;
+        }
+        self.schedule.begin(0.0);
+        self.set_out();
+        for number in (0..self.bodies.len()).filter(|number| !hidden(self.subsystems.as_ref(), *number)) {
+            let fraction = self.plan.fraction(self.moving[number].body.step);
+            self.schedule.put(number, fraction)?;
+            // Snapshots do not have the rounding errors, and a resumed run has to give the same
+            // bits.
+            self.moving[number].body.step = fraction * self.plan.interval;
+        }
+        self.send_all()?;
+        self.begin_paths()?;
+        let mut done = 0.0;
+        let mut ends = false;
+        while let Some(reached) = if ends { None } else { self.steps_on_device(done, go_on)? } {
+            (done, ends) = reached;
+        }
+        while !ends {
+            done = self.block_step()?;
+            ends = self.ends(done, go_on);
+        }
+        if done < 1.0 {
+            self.meet(done)?;
+            // Others may have collided on their way there.
+            self.encounters.as_mut().map(Encounters::is_met);
+        }
+        self.come_back();
+        self.passages.count_from(done * self.plan.interval);
+        self.reached = done;
+        Ok(self.approach.map(|approach| Approach { bodies: self.numbering.pair(approach.bodies), ..approach }))
+    }
+
+    /// Finds the subsystems, forces and first steps of all bodies.
+    fn start_all(&mut self) -> Result<()> {
+        self.make_room()?;
+        self.number()?;
+        if let Some(subsystems) = &mut self.subsystems {
+            let (bodies, numbering) = (&self.bodies, &self.numbering);
+            subsystems.rename(|place| numbering.number(place));
+            subsystems.find(bodies.len(), self.plan.gravity, |number| bodies[numbering.place(number)])?;
+        }
+        self.set_out();
+        let before = Kept::of(self.moving.iter().map(|moving| &moving.body))?;
+        self.moving.iter_mut().for_each(|moving| moving.body.step = 0.0);
+        self.send_all()?;
+        let shown = (0..self.bodies.len()).filter(|number| !self.is_hidden(*number));
+        let numbers = memory::collected(shown, "the bodies of a block")?;
+        self.first_forces(0.0, &numbers)?;
+        for &number in &numbers {
+            let body = &mut self.moving[number].body;
+            let is_limited = before.choose(number, body, self.scheme, &self.plan);
+            self.counts.limited_steps += u64::from(is_limited);
+        }
+        self.come_back();
         Ok(())
     }
 
@@ -432,39 +501,13 @@ fn write<'a>(
 
 impl Integrator for Hermite {
     fn advance(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
-        (self.approach, self.energy_jump, self.reached) = (None, None, 0.0);
-        self.encounters.iter_mut().for_each(Encounters::clear);
-        self.number()?;
-        self.name_members(|numbering, place| numbering.number(place));
-        self.schedule.begin(0.0);
-        self.set_out();
-        for number in (0..self.bodies.len()).filter(|number| !hidden(self.subsystems.as_ref(), *number)) {
-            let fraction = self.plan.fraction(self.moving[number].body.step);
-            self.schedule.put(number, fraction)?;
-            // Snapshots do not have the rounding errors, and a resumed run has to give the same
-            // bits.
-            self.moving[number].body.step = fraction * self.plan.interval;
+        let Some(subsystems) = &self.subsystems else { return self.advance_all(go_on) };
+        let (before, radius) = (subsystems.copied()?, subsystems.all().1);
+        let outcome = self.advance_all(go_on);
+        if let (Err(_), Some(subsystems)) = (&outcome, &mut self.subsystems) {
+            subsystems.set(before, radius);
         }
-        self.send_all()?;
-        self.begin_paths()?;
-        let mut done = 0.0;
-        let mut ends = false;
-        while let Some(reached) = if ends { None } else { self.steps_on_device(done, go_on)? } {
-            (done, ends) = reached;
-        }
-        while !ends {
-            done = self.block_step()?;
-            ends = self.ends(done, go_on);
-        }
-        if done < 1.0 {
-            self.meet(done)?;
-            // Others may have collided on their way there.
-            self.encounters.as_mut().map(Encounters::is_met);
-        }
-        self.come_back();
-        self.passages.count_from(done * self.plan.interval);
-        self.reached = done;
-        Ok(self.approach.map(|approach| Approach { bodies: self.numbering.pair(approach.bodies), ..approach }))
+        outcome
     }
 
     fn reached(&self) -> f64 {
@@ -480,26 +523,12 @@ impl Integrator for Hermite {
     }
 
     fn start(&mut self) -> Result<()> {
-        self.make_room()?;
-        self.number()?;
-        if let Some(subsystems) = &mut self.subsystems {
-            let (bodies, numbering) = (&self.bodies, &self.numbering);
-            subsystems.find(bodies.len(), self.plan.gravity, |number| bodies[numbering.place(number)])?;
+        let outcome = self.start_all();
+        if let (Err(_), Some(subsystems)) = (&outcome, &mut self.subsystems) {
+            // They are found again by the next start.
+            subsystems.set(Vec::new(), subsystems.all().1);
         }
-        self.set_out();
-        let before = Kept::of(self.moving.iter().map(|moving| &moving.body))?;
-        self.moving.iter_mut().for_each(|moving| moving.body.step = 0.0);
-        self.send_all()?;
-        let shown = (0..self.bodies.len()).filter(|number| !self.is_hidden(*number));
-        let numbers = memory::collected(shown, "the bodies of a block")?;
-        self.first_forces(0.0, &numbers)?;
-        for &number in &numbers {
-            let body = &mut self.moving[number].body;
-            let is_limited = before.choose(number, body, self.scheme, &self.plan);
-            self.counts.limited_steps += u64::from(is_limited);
-        }
-        self.come_back();
-        Ok(())
+        outcome
     }
 
     fn set_subsystems(&mut self, radius: Option<f64>) -> Result<()> {
@@ -514,13 +543,21 @@ impl Integrator for Hermite {
         Ok(())
     }
 
+    fn has_subsystems(&self) -> bool {
+        self.subsystems.is_some()
+    }
+
     fn subsystems(&self) -> (&[Subsystem], f64) {
         self.subsystems.as_ref().map_or((&[], 0.0), Subsystems::all)
     }
 
-    fn resume(&mut self, bodies: Vec<Body>) -> Result<()> {
+    fn resume(&mut self, bodies: Vec<Body>, subsystems: Vec<Subsystem>, radius: f64) -> Result<()> {
         let before = std::mem::replace(&mut self.bodies, bodies);
-        self.make_room().inspect_err(|_| self.bodies = before)
+        self.make_room().inspect_err(|_| self.bodies = before)?;
+        if let Some(own) = &mut self.subsystems {
+            own.set(subsystems, radius);
+        }
+        Ok(())
     }
 
     fn set_plan(&mut self, plan: Plan) {

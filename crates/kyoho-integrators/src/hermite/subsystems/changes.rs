@@ -31,11 +31,19 @@ impl Subsystems {
                 }
             }
         }
-        self.all.clear();
+        // Those that were there keep the digits of their motion.
+        let before = std::mem::take(&mut self.all);
         for members in parts.sets()?.into_iter().filter(|members| members.len() > 1) {
-            let alone = members.iter().map(|&number| Subsystem::alone(number, &body(number)));
-            let alone = memory::collected(alone, WHAT)?.into_iter().collect::<Result<Vec<_>>>()?;
-            let mut subsystem = Subsystem::joined(&alone)?;
+            let mut subsystem = match before.iter().find(|before| before.is_of(&members, &body)) {
+                Some(before) => before.with_masses(|member| body(member).mass)?,
+                None => {
+                    let mut alone = memory::room(members.len(), WHAT)?;
+                    for &number in &members {
+                        alone.push(Subsystem::alone(number, &body(number))?);
+                    }
+                    Subsystem::joined(&alone)?
+                }
+            };
             subsystem.average(gravity, self.leave());
             memory::push(&mut self.all, subsystem, WHAT)?;
         }

@@ -12,7 +12,7 @@ mod surroundings;
 
 use kyoho_core::{Error, Forces, Result, memory};
 use kyoho_few_body::averaged::Tensor;
-use kyoho_few_body::{End, LEAST, Options, averaged, evolve};
+use kyoho_few_body::{End, LEAST, Options, Perturbation, System as FewBodies, averaged, evolve};
 use kyoho_hal::threads::Threads;
 
 use super::block::{Block, Moving};
@@ -80,9 +80,24 @@ impl Subsystems {
         (&self.all, self.radius)
     }
 
-    /// Makes these all, of this many bodies, with a radius for those to come.
-    pub fn set(&mut self, all: Vec<Subsystem>, radius: f64, bodies: usize) -> Result<()> {
+    /// Makes these all, with a radius for those to come.
+    pub fn set(&mut self, all: Vec<Subsystem>, radius: f64) {
         (self.all, self.radius) = (all, radius);
+    }
+
+    /// Returns copies of all.
+    pub fn copied(&self) -> Result<Vec<Subsystem>> {
+        let mut all = memory::room(self.all.len(), WHAT)?;
+        for subsystem in &self.all {
+            all.push(subsystem.copied()?);
+        }
+        Ok(all)
+    }
+
+    /// Begins an interval of this many bodies.
+    pub fn begin(&mut self, bodies: usize, gravity: f64) -> Result<()> {
+        let leave = self.leave();
+        self.all.iter_mut().for_each(|subsystem| subsystem.average(gravity, leave));
         self.name_roles(bodies)
     }
 
@@ -108,15 +123,6 @@ impl Subsystems {
             Some(Role::Centre(place)) => Some(&self.all[*place]),
             _ => None,
         }
-    }
-
-    /// Whether two numbers belong to one subsystem.
-    pub fn are_together(&self, numbers: [usize; 2]) -> bool {
-        let place = |number: usize| match self.roles.get(number) {
-            Some(Role::Centre(place) | Role::Hidden(place)) => Some(*place),
-            _ => None,
-        };
-        place(numbers[0]).is_some() && place(numbers[0]) == place(numbers[1])
     }
 
     /// Changes the names of members.
@@ -174,10 +180,17 @@ impl Subsystems {
     }
 
     /// Moves the members of subsystems whose centres make a step in the block to its end, and those of
-    /// subsystems that act by each member on bodies of the block.
-    pub fn evolve(&mut self, block: &Block, (moving, members): (&[Moving], &[usize]), threads: &Threads) -> Result<()> {
+    /// subsystems that act by each member on bodies of the block. Returns the collisions in them, of
+    /// bodies whose radii `radius` has.
+    pub fn evolve(
+        &mut self,
+        block: &Block,
+        (moving, members): (&[Moving], &[usize]),
+        radius: impl Fn(usize) -> f64 + Sync,
+        threads: &Threads,
+    ) -> Result<Contacts> {
         if self.all.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let (interval, gravity) = (block.plan.interval, block.plan.gravity);
         let (roles, leave) = (&self.roles, self.leave());
@@ -187,13 +200,20 @@ impl Subsystems {
             if is_member { block.now * interval - body.step } else { block.last_step(body) * interval }
         };
         let acts = |number: usize| !matches!(roles[number], Role::Hidden(_)) && moving[number].body.mass != 0.0;
-        let moves = |subsystem: &Subsystem| {
-            members.binary_search(&subsystem.members[0]).is_ok()
-                || subsystem.is_close
-                || subsystem.mean_products.is_none()
+        let is_near_block = |subsystem: &Subsystem| {
+            let centre = &moving[subsystem.members[0]].body.position;
+            // Bodies move while they are looked at where they were.
+            let near = 2.0 * RESOLVED * subsystem.extent(gravity, leave);
+            members.iter().any(|number| length(&vector(|k| moving[*number].body.position[k] - centre[k])) < near)
         };
-        let mut steps: Vec<(&mut Subsystem, Result<()>)> = memory::room(self.all.len(), WHAT)?;
-        steps.extend(self.all.iter_mut().filter(|subsystem| moves(subsystem)).map(|subsystem| (subsystem, Ok(()))));
+        let moves = |subsystem: &Subsystem| {
+            let is_member = members.binary_search(&subsystem.members[0]).is_ok();
+            let follows = subsystem.is_close || subsystem.mean_products.is_none();
+            is_member || follows && is_near_block(subsystem)
+        };
+        let mut steps: Vec<(&mut Subsystem, Result<Contacts>)> = memory::room(self.all.len(), WHAT)?;
+        let moving_now = self.all.iter_mut().filter(|subsystem| moves(subsystem));
+        steps.extend(moving_now.map(|subsystem| (subsystem, Ok(Vec::new()))));
         threads.each(steps.iter_mut(), |(subsystem, outcome)| {
             let number = subsystem.members[0];
             let since = |number: usize| subsystem.time - last(number);
@@ -206,12 +226,20 @@ impl Subsystems {
             let surroundings = Surroundings::new((centre, since(number)), (extent, gravity), step, others);
             *outcome = surroundings.and_then(|surroundings| {
                 subsystem.is_close = surroundings.nearest() < RESOLVED * extent;
+                let radii = subsystem.members.iter().map(|member| radius(*member));
+                subsystem.inner.radii = memory::collected(radii, WHAT)?;
                 advance(subsystem, (gravity, leave), step, &surroundings)
             });
             subsystem.average(gravity, leave);
             subsystem.time = block.now * interval;
         });
-        steps.into_iter().try_for_each(|(_, outcome)| outcome)
+        let mut contacts = Vec::new();
+        for contact in steps.into_iter().map(|(_, outcome)| outcome) {
+            for contact in contact? {
+                memory::push(&mut contacts, contact, WHAT)?;
+            }
+        }
+        Ok(contacts)
     }
 
     /// Returns the derivatives of the block's velocities with what quadrupoles add; none where there are
@@ -244,9 +272,8 @@ impl Subsystems {
             return Ok(&[]);
         }
         memory::lengthen(&mut self.found, members.len(), WHAT, || [[0.0; 3]; MOST])?;
-        for place in 0..members.len() {
+        for (place, &number) in members.iter().enumerate() {
             let mut sums = given(place);
-            let number = members[place];
             let here = self.at(block, (moving, stepping), number);
             let mut own = None;
             for acting in &acting {
@@ -368,41 +395,72 @@ impl Acting {
     }
 }
 
+/// Collisions of two bodies: their numbers, their distance, and its time since the start of the interval.
+type Contacts = Vec<([usize; 2], f64, f64)>;
+
 /// Moves the members of a subsystem over a step.
 fn advance(
     subsystem: &mut Subsystem,
     (gravity, leave): (f64, f64),
     step: f64,
     surroundings: &Surroundings,
-) -> Result<()> {
+) -> Result<Contacts> {
+    let mut contacts = Vec::new();
     if step <= 0.0 {
-        return Ok(());
+        return Ok(contacts);
     }
     let mass = gravity * subsystem.centre.mass;
+    let touch = |inner: &FewBodies, pair: [usize; 2]| inner.radii[pair[0]] + inner.radii[pair[1]];
     if let Some(orbit) = subsystem.orbit(gravity, leave).filter(|orbit| orbit.period * PERIODS < step) {
         let (separation, velocity) = subsystem.pair();
         let strength = |part: f64| averaged::strength(mass, separation, velocity, &surroundings.tide(part));
         let is_stable = orbit.eccentricity < 1.0 && orbit.semi_major_axis > LEAST;
         if is_stable && strength(0.0).max(strength(1.0)) < WEAK {
-            let (separation, velocity) =
-                averaged::advance(mass, (separation, velocity), step, |part| surroundings.tide(part));
-            let inner = &mut subsystem.inner;
-            let parts = [-inner.masses[1] / subsystem.centre.mass, inner.masses[0] / subsystem.centre.mass];
-            for (row, part) in parts.into_iter().enumerate() {
-                inner.positions[row] = separation.map(|x| part * x);
-                inner.velocities[row] = velocity.map(|x| part * x);
+            if orbit.pericentre < touch(&subsystem.inner, [0, 1]) {
+                let members = [subsystem.members[0], subsystem.members[1]];
+                memory::push(&mut contacts, (members, orbit.pericentre, subsystem.time + step), WHAT)?;
             }
-            return Ok(());
+            let pair = averaged::advance(mass, (separation, velocity), step, |part| surroundings.tide(part));
+            subsystem.set_pair(pair);
+            return Ok(contacts);
         }
     }
-    let options = Options { gravity, time: step, tolerance: TOLERANCE, ..Options::default() };
-    let outcome = evolve(&mut subsystem.inner, &options, Some(surroundings))?;
-    if outcome.end != End::Time {
-        let pair = closest(&subsystem.inner.positions);
-        return Err(Error::SamePlace { bodies: pair.map(|row| subsystem.members[row] as i64) });
+    let mut options =
+        Options { gravity, time: step, tolerance: TOLERANCE, stop_at_collision: true, ..Options::default() };
+    let mut rest = Shifted { surroundings, start: 0.0 };
+    loop {
+        let outcome = evolve(&mut subsystem.inner, &options, Some(&rest))?;
+        match outcome.end {
+            End::Time => break,
+            // They go on through one another to the end of the step.
+            End::Collision(pair) => {
+                let members = pair.map(|row| subsystem.members[row]);
+                let time = subsystem.time + outcome.time;
+                memory::push(&mut contacts, (members, touch(&subsystem.inner, pair), time), WHAT)?;
+                options.time -= outcome.time;
+                options.stop_at_collision = false;
+                rest.start = outcome.time;
+            }
+            _ => {
+                let pair = closest(&subsystem.inner.positions);
+                return Err(Error::SamePlace { bodies: pair.map(|row| subsystem.members[row] as i64) });
+            }
+        }
     }
     centred(subsystem);
-    Ok(())
+    Ok(contacts)
+}
+
+/// Surroundings from a later time of the step on.
+struct Shifted<'a> {
+    surroundings: &'a Surroundings,
+    start: f64,
+}
+
+impl Perturbation for Shifted<'_> {
+    fn add(&self, time: f64, positions: &[Vector], velocities: &[Vector], accelerations: &mut [Vector]) {
+        self.surroundings.add(self.start + time, positions, velocities, accelerations);
+    }
 }
 
 /// Puts the centre of mass where it is again, from which rounding and near bodies take it.

@@ -1,0 +1,164 @@
+//! Tests of clusters whose close bodies move together.
+
+use crate::encounters::EncounterKind;
+use kyoho_core::{Precision, ResultCode};
+use kyoho_engine::Setup;
+
+use super::tests::{body, cluster, evolve};
+use super::*;
+
+const WITH: Choices = Choices {
+    subsystem_radius: f64::INFINITY,
+    softening: 0.0,
+    gravity: 0.0,
+    criterion: StepCriterion::Usual,
+    eta: 0.0,
+    dt_max: 0.0,
+    dt_min: 0.0,
+    time: 0.0,
+    approach_distance: 0.0,
+};
+
+/// Bodies on a ring that turns, one of which is a binary of this semi-major axis.
+fn ring(semi_major_axis: f64, eccentricity: f64) -> Vec<(i64, Change)> {
+    const COUNT: usize = 24;
+    let mass = 1.0 / COUNT as f64;
+    let mut bodies = Vec::new();
+    for place in 0..COUNT {
+        let (sine, cosine) = (place as f64 * std::f64::consts::TAU / COUNT as f64).sin_cos();
+        let height = 0.2 * (3.0 * place as f64).sin();
+        let (position, velocity) = ([cosine, sine, height], [-0.6 * sine, 0.6 * cosine, 0.0]);
+        if place != 0 {
+            bodies.push(body(100 + place as i64, mass, position, velocity));
+            continue;
+        }
+        let far = semi_major_axis * (1.0 + eccentricity);
+        let speed = (mass / semi_major_axis * (1.0 - eccentricity) / (1.0 + eccentricity)).sqrt();
+        for (name, side) in [(7, 0.5), (9, -0.5)] {
+            let position = [position[0] + side * far, position[1], position[2]];
+            let velocity = [velocity[0], velocity[1], velocity[2] + side * speed];
+            bodies.push(body(name, 0.5 * mass, position, velocity));
+        }
+    }
+    bodies
+}
+
+fn with_ring(order: Order, semi_major_axis: f64, eccentricity: f64) -> Cluster {
+    let mut cluster = cluster(order, WITH);
+    cluster.add(&ring(semi_major_axis, eccentricity)).unwrap();
+    cluster
+}
+
+#[test]
+fn a_binary_has_names_and_an_orbit() {
+    for order in [Order::Fourth, Order::Sixth, Order::Eighth] {
+        let mut cluster = with_ring(order, 1e-5, 0.6);
+        let made = evolve(&mut cluster, 0.25);
+        assert!(made.block_steps < 2000, "{made:?}");
+        let binaries = cluster.binaries().unwrap();
+        assert_eq!(binaries.len(), 1);
+        let names = binaries[0].members.each_ref().map(|members| cluster.identifiers()[members[0]]);
+        assert_eq!(names, [7, 9]);
+        let orbit = binaries[0].orbit;
+        assert!((orbit.semi_major_axis / 1e-5 - 1.0).abs() < 1e-6 && (orbit.eccentricity - 0.6).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn a_state_goes_on_with_the_same_bits_and_bodies_may_change() {
+    for (order, semi_major_axis) in [(Order::Fourth, 1e-3), (Order::Sixth, 1e-6), (Order::Eighth, 1e-4)] {
+        let mut first = with_ring(order, semi_major_axis, 0.6);
+        evolve(&mut first, 0.125);
+        let mut second = cluster(order, WITH);
+        second.set_state(&first.state().unwrap()).unwrap();
+        assert_eq!(second.state().unwrap(), first.state().unwrap());
+        assert_eq!(second.energies().unwrap(), first.energies().unwrap());
+        for cluster in [&mut first, &mut second] {
+            evolve(cluster, 0.25);
+            cluster.change(&[(110, Change { mass: Some(0.04), ..Change::default() })]).unwrap();
+            evolve(cluster, 0.375);
+        }
+        assert_eq!(second.state().unwrap(), first.state().unwrap(), "{order:?}");
+        assert_eq!(second.binaries().unwrap(), first.binaries().unwrap());
+        assert_eq!(first.binaries().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn changes_elsewhere_leave_a_binary_the_digits_of_its_orbit() {
+    let mut cluster = with_ring(Order::Sixth, 1e-6, 0.6);
+    evolve(&mut cluster, 0.0625);
+    let before = cluster.binaries().unwrap()[0].orbit.semi_major_axis;
+    for turn in 0..8 {
+        cluster.change(&[(110, Change { mass: Some(0.04 + 1e-3 * f64::from(turn)), ..Change::default() })]).unwrap();
+        evolve(&mut cluster, 0.0625 + 1e-3 * f64::from(turn + 1));
+    }
+    // Places of bodies have no more than ten digits of such a distance.
+    let after = cluster.binaries().unwrap()[0].orbit.semi_major_axis;
+    assert!((after / before - 1.0).abs() < 1e-12, "{before:e} {after:e}");
+}
+
+#[test]
+fn bodies_collide_inside_a_subsystem() {
+    // At pericentre the bodies are 4e-4, 4e-6 from one another.
+    for semi_major_axis in [1e-3, 1e-5] {
+        for (part, collides) in [(0.5, true), (0.3, false)] {
+            let mut cluster = with_ring(Order::Sixth, semi_major_axis, 0.6);
+            let radius = 0.4 * semi_major_axis * part * 1.1;
+            let change = Change { radius: Some(radius), ..Change::default() };
+            cluster.change(&[(7, change), (9, change)]).unwrap();
+            let made = evolve(&mut cluster, 0.25);
+            assert_eq!(made.end == EvolutionEnd::Encounter, collides, "{semi_major_axis:e} {part}: {made:?}");
+            if collides {
+                let encounter = cluster.encounters()[0];
+                assert_eq!(encounter.kind, EncounterKind::Collision);
+                assert_eq!(encounter.bodies.map(|place| cluster.identifiers()[place]), [7, 9]);
+                assert!(encounter.distance <= 2.0 * radius && encounter.time <= cluster.time());
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_states_and_wrong_choices_are_refused() {
+    let mut first = with_ring(Order::Sixth, 1e-3, 0.6);
+    evolve(&mut first, 0.0625);
+    let state = first.state().unwrap();
+    let mut second = cluster(Order::Sixth, WITH);
+    for cut in 1..40 {
+        assert!(second.set_state(&state[..state.len() - 8 * cut]).is_err(), "{cut}");
+    }
+    // The place of the last member, before its six numbers.
+    let place = state.len() - 7 * 8;
+    for wrong in [0u64, 1 << 40, u64::MAX] {
+        let mut damaged = state.clone();
+        damaged[place..place + 8].copy_from_slice(&wrong.to_le_bytes());
+        assert!(second.set_state(&damaged).is_err(), "{wrong}");
+    }
+    let mut without = cluster(Order::Sixth, Choices::default());
+    let error = without.set_state(&state).unwrap_err();
+    assert!(error.to_string().contains("subsystems"), "{error}");
+    second.set_state(&state).unwrap();
+    for choices in [Choices { subsystem_radius: -1.0, ..WITH }, Choices { softening: 0.1, ..WITH }] {
+        let setup = Setup::on_cpu(Order::Sixth, Precision::Double);
+        let error = Cluster::new(System::new(&setup).unwrap(), choices).err().unwrap();
+        assert_eq!(error.code(), ResultCode::BadOption, "{error}");
+    }
+    let setup = Setup::on_cpu(Order::Second, Precision::Double);
+    let error = Cluster::new(System::new(&setup).unwrap(), Choices { dt_max: 0.1, ..WITH }).err().unwrap();
+    assert!(error.to_string().contains("orders 4, 6 and 8"), "{error}");
+}
+
+#[test]
+fn an_evolution_that_fails_leaves_bodies_where_they_were() {
+    let mut cluster = with_ring(Order::Sixth, 1e-3, 0.6);
+    let late = "pair late\ni pos: vec3<f64>\nparam time: f64\nresult acceleration: vec3<f64> sum\nbody\n  \
+                acceleration += select(time < 0.2, f64(0), sqrt(0.1 - time)) * i.pos\n";
+    cluster.add_field(late, &[]).unwrap();
+    evolve(&mut cluster, 0.0625);
+    let before = cluster.state().unwrap();
+    cluster.evolve(0.25, None, &mut |_, _| true).unwrap_err();
+    assert_eq!(cluster.state().unwrap(), before);
+    evolve(&mut cluster, 0.125);
+    assert_eq!(cluster.binaries().unwrap().len(), 1);
+}
