@@ -161,6 +161,45 @@ static void an_evolution_is_ended(int order) {
     GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
 }
 
+/* A hard binary beside a third body is a subsystem, with a name and an orbit. */
+static void a_binary_is_a_subsystem(int order) {
+    const double separation = 1e-6, speed = sqrt(1 / separation);
+    const struct body three[3] = {
+        {7, 0, 0.5, {0.5 * separation, 0, 0}, {0, 0.5 * speed, 0}, 0},
+        {1000, 0, 1, {1, 0, 0}, {0, 1, 0}, 0},
+        {-3, 0, 0.5, {-0.5 * separation, 0, 0}, {0, -0.5 * speed, 0}, 0},
+    };
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    options.subsystem_radius = 1e-3;
+    kyoho_integrator *integrator = made(order, options, 1);
+    const kyoho_bodies bodies = bodies_of(three, 3);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    int32_t count = -1;
+    GIVES(KYOHO_OK, kyoho_integrator_binary_count(integrator, &count));
+    CHECK(count == 0);
+    kyoho_evolution evolution = KYOHO_EVOLUTION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 1, NULL, &evolution));
+    CHECK(evolution.end == KYOHO_EVOLUTION_END_TIME && evolution.block_steps < 1000);
+    GIVES(KYOHO_OK, kyoho_integrator_binary_count(integrator, &count));
+    CHECK(count == 1);
+    int64_t first = 0, second = 0;
+    int32_t counts[2] = {0, 0};
+    double axis = 0, eccentricity = -1, period = 0;
+    kyoho_binaries binaries = KYOHO_BINARIES_INIT;
+    GIVES(KYOHO_BUFFER_TOO_SMALL, kyoho_integrator_binaries(integrator, &binaries));
+    binaries.capacity = 1;
+    binaries.first.data = &first, binaries.second.data = &second;
+    binaries.first_counts.data = &counts[0], binaries.second_counts.data = &counts[1];
+    binaries.semi_major_axes.data = &axis, binaries.eccentricities.data = &eccentricity;
+    binaries.periods.data = &period;
+    GIVES(KYOHO_OK, kyoho_integrator_binaries(integrator, &binaries));
+    CHECK(first == 7 && second == -3 && counts[0] == 1 && counts[1] == 1);
+    CHECK(fabs(axis / separation - 1) < 1e-9 && eccentricity < 1e-6);
+    CHECK(fabs(period / (6.283185307179586 * separation * sqrt(separation)) - 1) < 1e-9);
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_binary_count(integrator, NULL));
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
 /* Two bodies that fall into each other without softening get an energy from rounding, and are named. */
 static void a_passage_changes_an_energy(int order) {
     make_circle();
@@ -417,6 +456,7 @@ int main(void) {
         an_evolution_is_ended(order);
         bodies_collide_and_merge(order);
         if (order > 2) a_passage_changes_an_energy(order);
+        if (order > 2) a_binary_is_a_subsystem(order);
         threads_change_no_bit(order);
         states_go_on_elsewhere(order);
         fields_act_on_bodies(order);

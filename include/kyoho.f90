@@ -357,7 +357,7 @@ module kyoho
 
     ! How an integrator advances bodies: what is 0 is left open.
     type, bind(c), public :: kyoho_integrator_options
-        integer(c_int32_t) :: structure_size = 64
+        integer(c_int32_t) :: structure_size = 72
         integer(c_int32_t) :: criterion = 0                 ! of the time steps, KYOHO_STEP_CRITERION_...
         real(c_double) :: softening = 0                     ! the softening length
         real(c_double) :: gravity = 0                       ! the gravitational constant; 0: 1
@@ -366,6 +366,7 @@ module kyoho
         real(c_double) :: dt_min = 0                        ! the shortest step
         real(c_double) :: time = 0                          ! at the start
         real(c_double) :: approach_distance = 0             ! below it two bodies have an approach
+        real(c_double) :: subsystem_radius = 0              ! below it bodies form subsystems; huge: chosen
     end type
 
     ! Bodies to add to an integrator, or to change there.
@@ -468,6 +469,19 @@ module kyoho
         type(kyoho_reals) :: times                          ! when they had this distance
     end type
 
+    ! The places where the binaries of an integrator's subsystems are written to.
+    type, bind(c), public :: kyoho_binaries
+        integer(c_int32_t) :: structure_size = 120
+        integer(c_int32_t) :: capacity = 0                  ! binaries for which there is room
+        type(kyoho_long_integers) :: first                  ! the identifier of a body of the first part
+        type(kyoho_long_integers) :: second                 ! that of one of the second part
+        type(kyoho_integers) :: first_counts                ! the number of bodies of the first part
+        type(kyoho_integers) :: second_counts               ! that of the second part
+        type(kyoho_reals) :: semi_major_axes
+        type(kyoho_reals) :: eccentricities
+        type(kyoho_reals) :: periods
+    end type
+
     ! The bodies of an integrator and its work since it was made.
     type, bind(c), public :: kyoho_integration
         integer(c_int32_t) :: structure_size = 112
@@ -509,6 +523,7 @@ module kyoho
     public :: kyoho_integrator_create, kyoho_integrator_add_bodies, kyoho_integrator_set_bodies
     public :: kyoho_integrator_get_bodies, kyoho_integrator_remove_bodies
     public :: kyoho_integrator_identifiers, kyoho_integrator_evolve, kyoho_integrator_encounters
+    public :: kyoho_integrator_binary_count, kyoho_integrator_binaries
     public :: kyoho_integrator_energies, kyoho_integrator_describe, kyoho_integrator_last_error
     public :: kyoho_integrator_free, kyoho_integrator_state, kyoho_integrator_set_state
     public :: kyoho_integrator_add_field, kyoho_integrator_field_energy
@@ -790,6 +805,24 @@ module kyoho
             type(kyoho_few_body_options), intent(in) :: options
             type(kyoho_few_body_systems), intent(in) :: systems
             type(kyoho_few_body_outcomes), intent(in), optional :: outcomes
+            integer(c_int32_t) :: code
+        end function
+
+        ! Writes how many binaries the subsystems of an integrator have.
+        function kyoho_integrator_binary_count(integrator, count) &
+                bind(c, name="kyoho_integrator_binary_count") result(code)
+            import
+            type(c_ptr), value :: integrator
+            integer(c_int32_t), intent(out) :: count
+            integer(c_int32_t) :: code
+        end function
+
+        ! Writes the binaries of the subsystems, innermost first in each.
+        function kyoho_integrator_binaries(integrator, binaries) &
+                bind(c, name="kyoho_integrator_binaries") result(code)
+            import
+            type(c_ptr), value :: integrator
+            type(kyoho_binaries), intent(in) :: binaries
             integer(c_int32_t) :: code
         end function
 

@@ -792,12 +792,17 @@ typedef struct kyoho_integrator_options {
     // The distance below which two bodies have an approach, which ends an evolution; softening is
     // not included. 0: approaches end none.
     double approach_distance;
+    // The distance below which bodies form subsystems: binaries, triples and close encounters move
+    // by regularised motion, and all others see their centre of mass and what is beyond it.
+    // INFINITY: one that is chosen from the bodies whenever they were changed, half the radius of
+    // the inner half of them over their number. 0: none form. Without softening, in orders 4, 6, 8.
+    double subsystem_radius;
 } kyoho_integrator_options;
 
 // A kyoho_integrator_options with nothing set.
 #define KYOHO_INTEGRATOR_OPTIONS_INIT \
     {(int32_t)sizeof(kyoho_integrator_options), \
-     0, 0, 0, 0, 0, 0, 0, 0}
+     0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 // Bodies to add to an integrator, or to change there. Begin with KYOHO_BODIES_INIT, and set what
 // you have. Each array has an element, or a row of 3 numbers, for every body.
@@ -926,6 +931,35 @@ typedef struct kyoho_evolution {
 #define KYOHO_EVOLUTION_INIT \
     {(int32_t)sizeof(kyoho_evolution), \
      0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+// The places where the binaries of an integrator's subsystems are written to. Begin with
+// KYOHO_BINARIES_INIT, and set what you want. Each array has an element for every binary. The two
+// parts of a binary are bodies, or binaries before it.
+typedef struct kyoho_binaries {
+    // The size of this structure in bytes.
+    int32_t structure_size;
+    // The number of binaries for which there is room.
+    int32_t capacity;
+    // The identifier of the body of the first part, or of that of its bodies that was added first.
+    struct kyoho_long_integers first;
+    // See `first`, of the second part.
+    struct kyoho_long_integers second;
+    // The number of bodies of the first part.
+    struct kyoho_integers first_counts;
+    // The number of bodies of the second part.
+    struct kyoho_integers second_counts;
+    // The semi-major axes of the orbits of both parts around one another.
+    struct kyoho_reals semi_major_axes;
+    // Their eccentricities.
+    struct kyoho_reals eccentricities;
+    // Their periods.
+    struct kyoho_reals periods;
+} kyoho_binaries;
+
+// A kyoho_binaries with nothing set.
+#define KYOHO_BINARIES_INIT \
+    {(int32_t)sizeof(kyoho_binaries), \
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
 
 // The places where the encounters that ended an evolution are written to. Begin with
 // KYOHO_ENCOUNTERS_INIT, and set what you want. Each array has an element for every encounter.
@@ -1696,6 +1730,19 @@ kyoho_result kyoho_integrator_evolve(struct kyoho_integrator *integrator,
                                      double time,
                                      const struct kyoho_evolve_options *evolve_options,
                                      struct kyoho_evolution *evolution);
+
+// Writes how many binaries the subsystems of an integrator have: bound pairs of bodies, and of
+// pairs.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_binary_count(struct kyoho_integrator *integrator, int32_t *count);
+
+// Writes the binaries of the subsystems, innermost first in each.
+//
+// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
+// KYOHO_BAD_OPTION (a stride that is not allowed), KYOHO_BUFFER_TOO_SMALL, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_binaries(struct kyoho_integrator *integrator,
+                                       const struct kyoho_binaries *binaries);
 
 // Writes the encounters that ended the last evolution, until bodies are added, changed or removed.
 //

@@ -16,8 +16,8 @@ use kyoho_integrators::plan::StepCriterion;
 
 use super::rows::{Rows, put};
 use super::structures::{
-    self, bad_field, empty, kyoho_bodies, kyoho_body_states, kyoho_encounters, kyoho_evolution, kyoho_evolve_options,
-    kyoho_integration, kyoho_integrator_options, kyoho_options, read,
+    self, bad_field, empty, kyoho_binaries, kyoho_bodies, kyoho_body_states, kyoho_encounters, kyoho_evolution,
+    kyoho_evolve_options, kyoho_integration, kyoho_integrator_options, kyoho_options, read,
 };
 use super::system::kyoho_last_error;
 use super::{call, communicators, options};
@@ -82,8 +82,10 @@ pub unsafe extern "C" fn kyoho_integrator_create(
         if setup.scope != Scope::Full {
             return Err(bad_field("kyoho_options.scope", setup.scope as i32, "0 (full), 1 (full) for an integrator"));
         }
-        let kyoho_integrator_options { softening, gravity, eta, dt_max, dt_min, time, approach_distance, .. } = given;
-        let choices = Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance };
+        let kyoho_integrator_options { softening, gravity, eta, dt_max, dt_min, .. } = given;
+        let kyoho_integrator_options { time, approach_distance, subsystem_radius, .. } = given;
+        let choices =
+            Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance, subsystem_radius };
         choices.check(setup.order)?;
         let mut system = opening::system("kyoho_integrator_create", &setup, &because)?;
         system.set_tree(tree)?;
@@ -378,6 +380,69 @@ pub unsafe extern "C" fn kyoho_integrator_evolve(
         }
         // SAFETY: not null, hence a structure.
         unsafe { structures::write("evolution", evolution, outcome) }
+    })
+}
+
+/// Writes how many binaries the subsystems of an integrator have: bound pairs of bodies, and of
+/// pairs.
+///
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_binary_count(
+    integrator: *mut kyoho_integrator,
+    count: *mut i32,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let count = required("count", count)?;
+        // SAFETY: room for a number.
+        unsafe { boundary::write(count, 0) };
+        let binaries = cluster.binaries()?.len() as i32;
+        // SAFETY: as above.
+        unsafe { boundary::write(count, binaries) };
+        Ok(())
+    })
+}
+
+/// Writes the binaries of the subsystems, innermost first in each.
+///
+/// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
+/// KYOHO_BAD_OPTION (a stride that is not allowed), KYOHO_BUFFER_TOO_SMALL, KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_binaries(
+    integrator: *mut kyoho_integrator,
+    binaries: *const kyoho_binaries,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        // SAFETY: null or a structure.
+        let wanted = unsafe { read("binaries", binaries) }?;
+        let room = arrays::count("kyoho_binaries.capacity", wanted.capacity)?;
+        let found = cluster.binaries()?;
+        if room < found.len() {
+            return Err(Error::BufferTooSmall { what: "the arrays of binaries", needed: found.len(), room });
+        }
+        let first: Option<Rows<i64, 1>> = Rows::optional("kyoho_binaries.first", wanted.first)?;
+        let second: Option<Rows<i64, 1>> = Rows::optional("kyoho_binaries.second", wanted.second)?;
+        let first_counts: Option<Rows<i32, 1>> = Rows::optional("kyoho_binaries.first_counts", wanted.first_counts)?;
+        let second_counts: Option<Rows<i32, 1>> = Rows::optional("kyoho_binaries.second_counts", wanted.second_counts)?;
+        let semi_major_axes: Option<Rows<f64, 1>> =
+            Rows::optional("kyoho_binaries.semi_major_axes", wanted.semi_major_axes)?;
+        let eccentricities: Option<Rows<f64, 1>> =
+            Rows::optional("kyoho_binaries.eccentricities", wanted.eccentricities)?;
+        let periods: Option<Rows<f64, 1>> = Rows::optional("kyoho_binaries.periods", wanted.periods)?;
+        for (row, binary) in found.iter().enumerate() {
+            let [one, other] = binary.members.each_ref();
+            // SAFETY: the arrays have more than `row` elements.
+            unsafe {
+                put(first, row, [cluster.identifiers()[one[0]]]);
+                put(second, row, [cluster.identifiers()[other[0]]]);
+                put(first_counts, row, [one.len() as i32]);
+                put(second_counts, row, [other.len() as i32]);
+                put(semi_major_axes, row, [binary.orbit.semi_major_axis]);
+                put(eccentricities, row, [binary.orbit.eccentricity]);
+                put(periods, row, [binary.orbit.period]);
+            }
+        }
+        Ok(())
     })
 }
 

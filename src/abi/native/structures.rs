@@ -611,6 +611,7 @@ structures! {
     kyoho_evolve_options, progress_seconds: f64;
     kyoho_evolution, approach_time: f64;
     kyoho_encounters, distances: kyoho_reals;
+    kyoho_binaries, periods: kyoho_reals;
     kyoho_integration, interactions: u64;
     kyoho_few_body_options, escape_distance: f64;
     kyoho_few_body_systems, radii: kyoho_const_reals;

@@ -150,6 +150,20 @@ fn damaged_states_and_wrong_choices_are_refused() {
 }
 
 #[test]
+fn more_bodies_than_a_subsystem_has_are_refused_by_the_radius() {
+    let mut cluster = cluster(Order::Fourth, Choices { subsystem_radius: 10.0, ..WITH });
+    let bodies: Vec<_> = (0..101)
+        .map(|place| {
+            let (sine, cosine) = (0.05 * f64::from(place)).sin_cos();
+            body(place.into(), 0.01, [cosine, sine, 0.01 * f64::from(place)], [-0.1 * cosine, -0.1 * sine, 0.0])
+        })
+        .collect();
+    cluster.add(&bodies).unwrap();
+    let error = cluster.evolve(0.1, None, &mut |_, _| true).unwrap_err().to_string();
+    assert!(error.contains("subsystem_radius") && error.contains("101 bodies"), "{error}");
+}
+
+#[test]
 fn an_evolution_that_fails_leaves_bodies_where_they_were() {
     let mut cluster = with_ring(Order::Sixth, 1e-3, 0.6);
     let late = "pair late\ni pos: vec3<f64>\nparam time: f64\nresult acceleration: vec3<f64> sum\nbody\n  \

@@ -32,6 +32,11 @@ pub struct kyoho_integrator_options {
     /// The distance below which two bodies have an approach, which ends an evolution; softening is
     /// not included. 0: approaches end none.
     pub approach_distance: f64,
+    /// The distance below which bodies form subsystems: binaries, triples and close encounters move
+    /// by regularised motion, and all others see their centre of mass and what is beyond it.
+    /// INFINITY: one that is chosen from the bodies whenever they were changed, half the radius of
+    /// the inner half of them over their number. 0: none form. Without softening, in orders 4, 6, 8.
+    pub subsystem_radius: f64,
 }
 
 /// Bodies to add to an integrator, or to change there. Begin with KYOHO_BODIES_INIT, and set what
@@ -163,6 +168,32 @@ pub struct kyoho_encounters {
     pub distances: kyoho_reals,
     /// The time at which they had this distance.
     pub times: kyoho_reals,
+}
+
+/// The places where the binaries of an integrator's subsystems are written to. Begin with
+/// KYOHO_BINARIES_INIT, and set what you want. Each array has an element for every binary. The two
+/// parts of a binary are bodies, or binaries before it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct kyoho_binaries {
+    /// The size of this structure in bytes.
+    pub structure_size: i32,
+    /// The number of binaries for which there is room.
+    pub capacity: i32,
+    /// The identifier of the body of the first part, or of that of its bodies that was added first.
+    pub first: kyoho_long_integers,
+    /// See `first`, of the second part.
+    pub second: kyoho_long_integers,
+    /// The number of bodies of the first part.
+    pub first_counts: kyoho_integers,
+    /// The number of bodies of the second part.
+    pub second_counts: kyoho_integers,
+    /// The semi-major axes of the orbits of both parts around one another.
+    pub semi_major_axes: kyoho_reals,
+    /// Their eccentricities.
+    pub eccentricities: kyoho_reals,
+    /// Their periods.
+    pub periods: kyoho_reals,
 }
 
 /// The bodies of an integrator and its work since it was made. Begin with KYOHO_INTEGRATION_INIT.

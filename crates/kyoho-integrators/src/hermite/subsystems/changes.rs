@@ -1,7 +1,8 @@
 //! Which bodies form subsystems, and when these part.
 
-use kyoho_core::{Result, memory};
-use kyoho_few_body::kepler;
+use kyoho_core::error::shown;
+use kyoho_core::{Error, Result, memory};
+use kyoho_few_body::{MOST_BODIES, kepler};
 
 use super::super::Hermite;
 use super::super::block::Moving;
@@ -34,6 +35,7 @@ impl Subsystems {
         // Those that were there keep the digits of their motion.
         let before = std::mem::take(&mut self.all);
         for members in parts.sets()?.into_iter().filter(|members| members.len() > 1) {
+            self.require_few(members.len())?;
             let mut subsystem = match before.iter().find(|before| before.is_of(&members, &body)) {
                 Some(before) => before.with_masses(|member| body(member).mass)?,
                 None => {
@@ -48,6 +50,18 @@ impl Subsystems {
             memory::push(&mut self.all, subsystem, WHAT)?;
         }
         self.name_roles(count)
+    }
+
+    /// Fails if a subsystem has too many bodies.
+    fn require_few(&self, bodies: usize) -> Result<()> {
+        if bodies <= MOST_BODIES {
+            return Ok(());
+        }
+        Err(Error::BadOption {
+            name: "subsystem_radius".into(),
+            value: shown(self.radius),
+            allowed: format!("less: {bodies} bodies come together within it, at most {MOST_BODIES} can"),
+        })
     }
 
     /// Returns the parts of a subsystem that have left one another, each by its rows; one if none has.
@@ -206,7 +220,9 @@ impl Hermite {
                     None => Subsystem::alone(number, &moving[number].body)?,
                 });
             }
-            memory::push(&mut made, Subsystem::joined(&parts)?, WHAT)?;
+            let joined = Subsystem::joined(&parts)?;
+            subsystems.require_few(joined.members.len())?;
+            memory::push(&mut made, joined, WHAT)?;
         }
         if !made.is_empty() {
             subsystems.all.retain(|subsystem| {
