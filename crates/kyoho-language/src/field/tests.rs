@@ -106,12 +106,12 @@ pub fn assert_same_by_blocks(field: &FieldProgram, parameters: &[f64], gravity: 
         let mut all: Vec<Vec<[f64; 3]>> = motions.iter().map(|motion| motion.to_vec()).collect();
         for number in 0..2 {
             let vectors: Vec<[f64; 3]> = motions.iter().map(|motion| motion[number]).collect();
-            blocks.put(&mut work_of_blocks, number, &vectors);
+            blocks.put(&mut work_of_blocks, number, &vectors, &[0.0; 3]);
         }
         for number in 0..MOST {
             let mut next = Vec::new();
             blocks.many(&mut work_of_blocks, number, motions.len(), |_, vector| next.push(vector));
-            blocks.put(&mut work_of_blocks, 2 + number, &next);
+            blocks.put(&mut work_of_blocks, 2 + number, &next, &[0.0; 3]);
             all.iter_mut().zip(next).for_each(|(motion, next)| motion.push(next));
         }
         for motion in all {
