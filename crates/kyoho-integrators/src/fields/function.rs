@@ -14,8 +14,8 @@ pub enum FieldValue {
     Potential = 0,
     /// The acceleration of each body: three numbers.
     Acceleration = 1,
-    /// The derivative by time of the acceleration that the field gives each body, along the way of the
-    /// body: three numbers.
+    /// The derivative by time of the acceleration that the field gives each body, along the way of
+    /// the body: three numbers.
     Jerk = 2,
 }
 

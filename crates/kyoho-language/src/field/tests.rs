@@ -146,5 +146,6 @@ fn a_text_that_is_no_field_is_refused_with_what_is_allowed() {
     assert!(refused(&PLUMMER.replace("i pos", "i pos: vec3<f64>, spin")).contains("'spin: vec3<f64>'"));
     assert!(refused(&PLUMMER.replace("radius^2", "scale^2")).contains("scale"));
     assert!(refused(&PLUMMER.replace("mass: f64", "mass: i32")).contains("f64"));
+    assert!(refused(&PLUMMER.replace("mass", "centre")).contains("'centre'"));
     assert!(refused(&PLUMMER.replace("potential", "energy")).contains("potential: f64 sum"));
 }
