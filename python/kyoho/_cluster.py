@@ -37,6 +37,23 @@ _FILE = b"kyoho cluster 1\n"
 _SECONDS = 0.05
 
 
+def _nodes(centre: Any) -> list[Any]:
+    """The times, the positions and the velocities of a centre that moves."""
+    if not isinstance(centre, (tuple, list)) or len(centre) not in (2, 3):
+        raise Error("centre has no such parts; allowed: (times, positions) or (times, positions, velocities)")
+    names = ("times", "positions", "velocities")
+    arrays: list[Any] = [
+        None if array is None else numpy.ascontiguousarray(readable(f"the {name} of centre", array, FLOAT64))
+        for name, array in zip(names, (*centre, None))
+    ]
+    for name, array in zip(names, arrays):
+        count = arrays[0].size
+        wanted = (count,) if name == "times" else (count, 3)
+        if array is not None and array.shape != wanted:
+            raise Error(f"the {name} of centre have the shape {array.shape}; allowed: {wanted}", Result.BAD_COUNT)
+    return arrays
+
+
 class Cluster(Handle):
     """Bodies that evolve in time under their own gravity.
 
@@ -87,7 +104,7 @@ class Cluster(Handle):
     -0.125
     """
 
-    __slots__ = ("_evolving", "_next", "_options", "_order")
+    __slots__ = ("_evolving", "_functions", "_next", "_options", "_order", "_raised")
 
     _noun = "cluster"
     _again = ", and add the bodies again"
@@ -115,6 +132,9 @@ class Cluster(Handle):
     ) -> None:
         super().__init__()
         self._evolving: int | None = None
+        # Functions of fields, which have to stay, and what one of them raised.
+        self._functions: list[Any] = []
+        self._raised: list[BaseException] = []
         # What another one is made with.
         self._options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         options = _options(order, precision, None, backend, devices, threads, crossover, accuracy, theta)
@@ -227,8 +247,26 @@ class Cluster(Handle):
     def _own(self) -> int:
         handle = super()._own()
         if self._evolving == threading.get_ident():
-            raise Error("the cluster evolves; its progress function may not call it", Result.CALL_ORDER)
+            raise Error("the cluster is at work; the functions that it calls may not call it", Result.CALL_ORDER)
         return handle
+
+    def _check_calling(self, call: Callable[[], int]) -> None:
+        """Raises what a call of the library, in which functions of fields are called, ends with."""
+        self._evolving = threading.get_ident()
+        try:
+            result = call()
+            error = failure(result) if result else None
+        finally:
+            self._evolving = None
+        self._raise_of_functions()
+        if error is not None:
+            raise error
+
+    def _raise_of_functions(self) -> None:
+        if self._raised:
+            raised = self._raised[0]
+            self._raised.clear()
+            raise raised
 
     def add(
         self, positions: Any, masses: Any, velocities: Any = None, *, radii: Any = None, identifiers: Any = None
@@ -420,8 +458,8 @@ class Cluster(Handle):
         """The energies of the bodies, in double precision; in order 2 the potential energy is by
         the tree if there is one.
         """
-        kinetic, potential = c_double(), c_double()
-        check(library.kyoho_integrator_energies(self._own(), byref(kinetic), byref(potential)))
+        kinetic, potential, handle = c_double(), c_double(), self._own()
+        self._check_calling(lambda: library.kyoho_integrator_energies(handle, byref(kinetic), byref(potential)))
         return Energies(kinetic.value, potential.value)
 
     @property
@@ -429,21 +467,27 @@ class Cluster(Handle):
         """The potential energy of the bodies in fields: the sum of each mass times the potential. Fields
         that are written as an acceleration alone have none.
         """
-        energy = c_double()
-        check(library.kyoho_integrator_field_energy(self._own(), byref(energy)))
+        energy, handle = c_double(), self._own()
+        self._check_calling(lambda: library.kyoho_integrator_field_energy(handle, byref(energy)))
         return energy.value
 
-    def add_field(self, field: str, **parameters: Any) -> None:
+    def add_field(self, field: str | Callable[..., Any], *, centre: Any = None, **parameters: Any) -> None:
         """Adds a field, which acts on all bodies beside their own gravity from now on. Several fields
         add up. The next evolution begins with new forces of all bodies.
 
         Parameters
         ----------
-        field : str
+        field : str or function
             A built-in name, such as ``"plummer"`` or ``"milky_way_2014"``, or a text of the language of
-            pairs.
+            pairs. Or, in orders 2 and 4, a function of ``(positions, velocities, time)``, arrays of shape
+            ``(n, 3)`` and a number, that returns accelerations, ``(n, 3)``.
+        centre : (times, positions) or (times, positions, velocities)
+            Nodes through which the centre of the field moves, ``(n,)`` and ``(n, 3)``: on a cubic spline
+            with these velocities, or on a natural one. None: it is the origin. A function has none.
         parameters
-            The parameters of the field by their names: a number, or those of a vector.
+            The parameters of the field by their names: a number, or those of a vector. Of a function they
+            are ``jerk``, a function of ``(positions, velocities, accelerations, time)``, which order 4
+            needs, and ``potential``, one of ``(positions, velocities, time)``.
 
         >>> import kyoho
         >>> cluster = kyoho.Cluster()
@@ -452,8 +496,13 @@ class Cluster(Handle):
         >>> cluster.field_energy
         -6.0
         """
+        if callable(field):
+            if centre is not None:
+                raise Error("centre is given; allowed: None, for a field that is a function")
+            self._add_function(field, **parameters)
+            return
         if not isinstance(field, str) or "\0" in field:
-            raise Error(f"field is {field!r}; allowed: a name or a text")
+            raise Error(f"field is {field!r}; allowed: a name, a text or a function")
         numbers: list[float] = []
         for name, value in parameters.items():
             one = is_single(value)
@@ -461,7 +510,46 @@ class Cluster(Handle):
             numbers.extend(found)
         given = (c_double * len(numbers))(*numbers)
         names = " ".join(parameters).encode()
-        check(library.kyoho_integrator_add_field(self._own(), field.encode(), names, len(numbers), given))
+        described = (self._own(), field.encode(), names, len(numbers), given)
+        if centre is None:
+            check(library.kyoho_integrator_add_field(*described))
+            return
+        nodes = _nodes(centre)
+        addresses = [None if array is None else array.ctypes.data for array in nodes]
+        check(library.kyoho_integrator_add_moving_field(*described, len(nodes[0]), *addresses))
+
+    def _add_function(self, acceleration: Any, *, jerk: Any = None, potential: Any = None, **others: Any) -> None:
+        for name in others:
+            raise Error(f"{name} is a parameter of a field that is a function; allowed: jerk, potential")
+        for name, function in (("jerk", jerk), ("potential", potential)):
+            if function is not None and not callable(function):
+                raise Error(f"{name} is {function!r}; allowed: a function or None")
+        if jerk is None and self._order == 4:
+            raise Error("jerk is None; allowed: a function, which order 4 needs, or order 2")
+        raised = self._raised
+        functions = {"potential": potential, "acceleration": acceleration, "jerk": jerk}
+
+        def told(_: Any, value: int, time: float, count: int, *rows: Any) -> int:
+            try:
+                given: list[Any]
+                found: Any
+                *given, found = (numpy.ctypeslib.as_array(row, (count, 3)) if row else None for row in rows)
+                known = [array.copy() for array in given if array is not None]
+                function = functions[word(structures.FIELD_VALUES, value)]
+                values = readable("the values of a field's function", function(*known, time), FLOAT64)
+                wanted = (count, 3) if value else (count,)
+                if values.shape != wanted:
+                    what = f"the values of a field's function have the shape {values.shape}"
+                    raise Error(f"{what}; allowed: {wanted}", Result.BAD_COUNT)
+                found.ravel()[: values.size] = values.ravel()
+            except BaseException as error:
+                raised.append(error)
+                return 1
+            return 0
+
+        callback = structures.FieldFunction(told)
+        check(library.kyoho_integrator_add_field_function(self._own(), callback, None, potential is not None))
+        self._functions.append(callback)
 
     def evolve(
         self,
@@ -534,6 +622,7 @@ class Cluster(Handle):
                 signal.signal(signal.SIGINT, former)
         if interrupted and callable(former):
             former(*interrupted[0])
+        self._raise_of_functions()
         if raised:
             raise raised[0]
         if error is not None:
