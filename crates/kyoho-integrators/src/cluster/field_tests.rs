@@ -102,6 +102,29 @@ fn a_field_that_turns_and_brakes_is_that_of_its_formula() {
 }
 
 #[test]
+fn a_heavy_body_falls_into_an_isothermal_sphere_as_friction_says() {
+    // A circle shrinks by r dr/dt = -0.4276 G m log(L) / v, with 0.4276 = erf(1) - 2 / (e sqrt(pi))
+    // (Binney & Tremaine 2008, section 8.1).
+    let (mass, logarithm, speed) = (5e-4, 5.0, 1.0);
+    for (order, dt_max) in [(Order::Second, 0.02), (Order::Fourth, 0.0), (Order::Eighth, 0.0)] {
+        let mut cluster = cluster(order, Choices { dt_max, gravity: 2.0, ..Choices::default() });
+        cluster
+            .add_field("logarithmic_halo", &[("speed", &[speed]), ("core", &[0.0]), ("flattening", &[1.0])])
+            .unwrap();
+        let friction: &Parameters =
+            &[("mass", &[mass]), ("coulomb_logarithm", &[logarithm]), ("speed", &[speed]), ("core", &[0.0])];
+        cluster.add_field("chandrasekhar_friction", friction).unwrap();
+        cluster.add(&[body(0, mass, [1.0, 0.0, 0.0], [0.0, speed, 0.0])]).unwrap();
+        let rate = 2.0 * 0.427_593_3 * 2.0 * mass * logarithm / speed;
+        for part in [0.25, 0.75] {
+            evolve(&mut cluster, part / rate);
+            let r2 = length(&cluster.bodies()[0].position).powi(2);
+            assert!((r2 - (1.0 - part)).abs() < 0.01, "{order:?}: {r2}");
+        }
+    }
+}
+
+#[test]
 fn a_state_goes_on_with_the_same_bits_and_has_its_fields() {
     for (order, dt_max) in ALL {
         let begin = || {

@@ -16,7 +16,7 @@ macro_rules! built_in {
 }
 
 /// All of them.
-pub const BUILT_IN: [BuiltIn; 10] = built_in![
+pub const BUILT_IN: [BuiltIn; 11] = built_in![
     "point_mass",
     "plummer",
     "hernquist",
@@ -27,6 +27,7 @@ pub const BUILT_IN: [BuiltIn; 10] = built_in![
     "milky_way_2014",
     "solar_tide",
     "tidal_tensor",
+    "chandrasekhar_friction",
 ];
 
 impl BuiltIn {

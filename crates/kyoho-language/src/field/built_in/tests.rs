@@ -164,6 +164,42 @@ fn a_power_law_with_a_cutoff_is_the_integral_of_its_density() {
     assert_same_by_blocks(&field, &[mass, 1.8, radius], G);
 }
 
+/// The error function by its integral.
+fn erf(x: f64) -> f64 {
+    integral(0.0, x, |t| (-t * t).exp()) * std::f64::consts::FRAC_2_SQRT_PI
+}
+
+#[test]
+fn friction_is_that_of_chandrasekhar() {
+    let (mass, logarithm, speed, core) = (0.3, 5.0, 2.0, 0.4);
+    let parameters = [mass, logarithm, speed, core];
+    let field = program("chandrasekhar_friction");
+    let s2 = norm2() + core * core;
+    // The density of the halo, by Poisson's equation from its potential.
+    let density = speed * speed / (4.0 * std::f64::consts::PI * G) * (norm2() + 3.0 * core * core) / (s2 * s2);
+    // Below and above the velocity of the halo.
+    for size in [0.5, 1.9, 2.1, 8.0] {
+        let velocity = times(size / 0.38f64.sqrt(), VELOCITY);
+        let x = size / speed;
+        let slower = erf(x) - std::f64::consts::FRAC_2_SQRT_PI * x * (-x * x).exp();
+        let pull = -4.0 * std::f64::consts::PI * G * G * mass * density * logarithm * slower / size.powi(3);
+        let found = derivatives(&field, &parameters, G, [PLACE, velocity])[0];
+        for (found, expected) in found.iter().zip(times(pull, velocity)) {
+            assert!((found / expected - 1.0).abs() < 1e-12, "{size}: {found:e} in place of {expected:e}");
+        }
+        assert_series(&field, &parameters, G, [PLACE, velocity]);
+    }
+    // At small velocities the bracket is 4 X^3 / (3 sqrt(pi)).
+    let slope = -4.0 * std::f64::consts::PI * G * G * mass * density * logarithm * 2.0 / 3.0
+        * std::f64::consts::FRAC_2_SQRT_PI
+        / speed.powi(3);
+    for velocity in [[0.0; 3], [1e-9, 0.0, 0.0]] {
+        let found = derivatives(&field, &parameters, G, [PLACE, velocity])[0];
+        assert!((found[0] - slope * velocity[0]).abs() <= 1e-13 * (slope * velocity[0]).abs(), "{found:?}");
+    }
+    assert_same_by_blocks(&field, &parameters, G);
+}
+
 #[test]
 fn the_milky_way_is_the_sum_of_its_parts() {
     // The Sun is at a radius of 8, and the circular velocity is 220 there.
