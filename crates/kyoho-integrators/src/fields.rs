@@ -45,35 +45,45 @@ pub struct Field {
 impl Field {
     /// Returns the field that has a built-in name, or that is a text, for bodies of an order.
     pub fn new(given: &str, parameters: &Parameters, order: Order, level: Level) -> Result<Field> {
-        let program = program(given, order, level)?;
-        let numbers = program.numbers(parameters)?;
-        Field::made(given, program, numbers)
+        Field::made(given, order, level, |program| program.numbers(parameters))
     }
 
     /// Returns a field as [`Field::new`] does, from the names of parameters, with spaces between them,
     /// and the numbers of all of these, one after another.
     pub fn listed(given: &str, names: &str, numbers: &[f64], order: Order, level: Level) -> Result<Field> {
-        let program = program(given, order, level)?;
-        let numbers = program.listed_numbers(names, numbers)?;
-        Field::made(given, program, numbers)
+        Field::made(given, order, level, |program| program.listed_numbers(names, numbers))
     }
 
     /// Returns a field as [`Field::new`] does, with the numbers of all parameters in their order.
     pub fn with_numbers(given: &str, numbers: &[f64], order: Order, level: Level) -> Result<Field> {
-        let program = program(given, order, level)?;
-        let mut names = String::new();
-        for (name, _) in &program.parameters {
-            memory::append(&mut names, name, WHAT)?;
-            memory::append(&mut names, " ", WHAT)?;
-        }
-        let numbers = program.listed_numbers(&names, numbers)?;
-        Field::made(given, program, numbers)
+        Field::made(given, order, level, |program| {
+            let mut names = String::new();
+            for (name, _) in &program.parameters {
+                memory::append(&mut names, name, WHAT)?;
+                memory::append(&mut names, " ", WHAT)?;
+            }
+            program.listed_numbers(&names, numbers)
+        })
     }
 
-    fn made(name: &str, program: FieldProgram, numbers: Vec<f64>) -> Result<Field> {
-        let mut given = String::new();
-        memory::append(&mut given, name, "the text of a field")?;
-        Ok(Field { given, program, numbers, centre: None })
+    /// Returns the field whose numbers a function finds.
+    fn made(
+        given: &str,
+        order: Order,
+        level: Level,
+        numbers: impl Fn(&FieldProgram) -> Result<Vec<f64>>,
+    ) -> Result<Field> {
+        let compiled =
+            |text: &str| FieldProgram::new(text, order as usize / 2, level).map_err(|fault| fault.into_error());
+        let known = built_in(given)?;
+        let mut program = compiled(known.map_or(given, |known| known.text))?;
+        let numbers = numbers(&program)?;
+        if let Some(made) = known.and_then(|known| known.made) {
+            program = compiled(&made(&numbers)?)?;
+        }
+        let mut copy = String::new();
+        memory::append(&mut copy, given, "the text of a field")?;
+        Ok(Field { given: copy, program, numbers, centre: None })
     }
 
     /// Returns the field with a centre that moves: positions and velocities are relative to it.
@@ -127,18 +137,16 @@ impl PartialEq for Field {
     }
 }
 
-/// A word alone is a name, anything else a text.
-fn program(given: &str, order: Order, level: Level) -> Result<FieldProgram> {
-    let text = if given.trim().contains(char::is_whitespace) {
-        given
-    } else {
-        BuiltIn::from_name(given.trim()).map(|field| field.text).ok_or_else(|| Error::BadOption {
-            name: "the field".into(),
-            value: given.into(),
-            allowed: format!("a text that begins with 'pair', or {}", listed(BUILT_IN.map(|field| field.name))),
-        })?
-    };
-    FieldProgram::new(text, order as usize / 2, level).map_err(|fault| fault.into_error())
+/// Returns the built-in field with a name. A word alone is a name, anything else a text.
+fn built_in(given: &str) -> Result<Option<BuiltIn>> {
+    if given.trim().contains(char::is_whitespace) {
+        return Ok(None);
+    }
+    BuiltIn::from_name(given.trim()).map(Some).ok_or_else(|| Error::BadOption {
+        name: "the field".into(),
+        value: given.into(),
+        allowed: format!("a text that begins with 'pair', or {}", listed(BUILT_IN.map(|field| field.name))),
+    })
 }
 
 /// The fields of a run.

@@ -8,6 +8,7 @@
 
 mod built_in;
 mod evaluation;
+pub mod king;
 
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Level, Result, memory};

@@ -52,7 +52,8 @@ fn a_body_in_the_field_of_a_point_follows_kepler() {
 
 #[test]
 fn a_lone_body_conserves_its_energy_in_each_static_field() {
-    let fields: [(&str, &Parameters); 5] = [
+    let fields: [(&str, &Parameters); 6] = [
+        ("king", &[("w0", &[5.0]), ("mass", &[1.0]), ("radius", &[0.2])]),
         ("hernquist", &[("mass", &[1.0]), ("radius", &[0.5])]),
         ("nfw", &[("mass", &[3.0]), ("radius", &[0.5])]),
         ("miyamoto_nagai", &[("mass", &[1.0]), ("radius", &[0.5]), ("height", &[0.1])]),
@@ -130,6 +131,7 @@ fn a_state_goes_on_with_the_same_bits_and_has_its_fields() {
         let begin = || {
             let mut first = point_mass(order, dt_max);
             first.add_field(TURNING, &[("rate", &[0.5])]).unwrap();
+            first.add_field("king", &[("w0", &[4.0]), ("mass", &[0.02]), ("radius", &[3.0])]).unwrap();
             for velocities in [None, Some(&[[0.1; 3], [0.0; 3]][..])] {
                 let centre = Centre::new(&[0.0, 1.0], &[[2.0; 3], [-2.0; 3]], velocities).unwrap();
                 first.add_moving_field("plummer", &[("mass", &[0.1]), ("radius", &[0.5])], centre).unwrap();
@@ -295,6 +297,8 @@ fn a_field_that_is_added_later_acts_from_then_on() {
         let expected = 1.0 - (1.0 - (0.5 * 3.0f64.sqrt()).cos()) / 3.0;
         let found = cluster.bodies()[0].position[0];
         assert!((found - expected).abs() < 1e-6, "{order:?}: {found} {expected}");
+        let shallow = cluster.add_field("king", &[("w0", &[0.0]), ("mass", &[0.2]), ("radius", &[0.3])]);
+        assert!(shallow.unwrap_err().to_string().contains("w0 of King's model is '0'; allowed: 0.1 to 12"));
         let unknown = cluster.add_field("nothing", &[]).unwrap_err().to_string();
         assert!(unknown.contains("'nothing'") && cluster.fields().len() == 1, "{unknown}");
     }
