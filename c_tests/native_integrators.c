@@ -362,6 +362,15 @@ static void fields_move_and_may_be_functions(int order) {
     GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
 }
 
+static void units_have_a_gravitational_constant(void) {
+    double gravity = 0;
+    GIVES(KYOHO_OK, kyoho_gravitational_constant("kpc 1e10Msun km/s", &gravity));
+    CHECK(fabs(gravity / 43009.1727 - 1) < 1e-9);
+    GIVES(KYOHO_BAD_OPTION, kyoho_gravitational_constant("kpc Msun", &gravity));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_gravitational_constant(NULL, &gravity));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_gravitational_constant("SI", NULL));
+}
+
 static void whatever_is_wrong_is_an_error(void) {
     kyoho_options options = KYOHO_OPTIONS_INIT;
     kyoho_integrator_options given = KYOHO_INTEGRATOR_OPTIONS_INIT;
@@ -487,6 +496,7 @@ int main(void) {
         fields_act_on_bodies(order);
         fields_move_and_may_be_functions(order);
     }
+    units_have_a_gravitational_constant();
     whatever_is_wrong_is_an_error();
     return failures != 0;
 }

@@ -117,6 +117,9 @@ program integrators_test
     call check(abs(potential - 3) < 1e-12_dp, 'energy in the field of a procedure')
     call succeed(kyoho_integrator_free(integrator))
 
+    call succeed(kyoho_gravitational_constant('pc Msun Myr'//c_null_char, potential))
+    call check(abs(potential - 4.498502e-3_dp) < 1e-9_dp, 'the gravitational constant')
+
     ! The two bodies as a system of few, which Kepler's solution moves.
     x = 0
     v = 0

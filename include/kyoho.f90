@@ -518,6 +518,7 @@ module kyoho
     public :: kyoho_integrator_free, kyoho_integrator_state, kyoho_integrator_set_state
     public :: kyoho_integrator_add_field, kyoho_integrator_field_energy
     public :: kyoho_integrator_add_moving_field, kyoho_integrator_add_field_function
+    public :: kyoho_gravitational_constant
     public :: kyoho_few_body_evolve
 
     interface
@@ -845,6 +846,16 @@ module kyoho
             type(c_ptr), value :: integrator, context
             type(c_funptr), value :: function
             integer(c_int32_t), value :: has_potential
+            integer(c_int32_t) :: code
+        end function
+
+        ! The gravitational constant in a system of units, whose names end with c_null_char, such as
+        ! 'pc Msun Myr'.
+        function kyoho_gravitational_constant(units, gravity) &
+                bind(c, name="kyoho_gravitational_constant") result(code)
+            import
+            character(kind=c_char), intent(in) :: units(*)
+            real(c_double), intent(out) :: gravity
             integer(c_int32_t) :: code
         end function
 

@@ -14,6 +14,7 @@ use kyoho_integrators::body::Body;
 use kyoho_integrators::cluster::{Change, Choices, Cluster};
 use kyoho_integrators::fields::{Centre, FieldQuestion};
 use kyoho_integrators::plan::StepCriterion;
+use kyoho_integrators::unit_systems::gravitational_constant;
 
 use super::rows::{Rows, put};
 use super::structures::{
@@ -521,6 +522,24 @@ pub unsafe extern "C" fn kyoho_integrator_encounters(
                 put(times, row, [encounter.time]);
             }
         }
+        Ok(())
+    })
+}
+
+/// Writes the gravitational constant in a system of units, which `kyoho_integrator_options.gravity`
+/// takes. `units` is "SI", or has a length, a mass and a time or a speed with spaces between them,
+/// such as "pc Msun Myr" or "kpc 1e10Msun km/s"; docs/units.md has all.
+///
+/// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a unit that is not known).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_gravitational_constant(units: *const c_char, gravity: *mut f64) -> ResultCode {
+    call(|| {
+        // SAFETY: null or a text.
+        let units = unsafe { boundary::long_text(units, "the names of units") }?;
+        let units = units.ok_or(Error::NullArgument { argument: "units" })?;
+        let gravity = required("gravity", gravity)?;
+        // SAFETY: room for a number.
+        unsafe { boundary::write(gravity, gravitational_constant(&units)?) };
         Ok(())
     })
 }

@@ -15,6 +15,7 @@ use kyoho_core::error::shown;
 use kyoho_core::{Error, Order, TreeAccuracy};
 use kyoho_integrators::fields::{Centre, Field};
 use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta, whole};
+use kyoho_integrators::unit_systems::gravitational_constant;
 use kyoho_language::field::{BUILT_IN, BuiltIn};
 
 /// The options of `kyoho run`.
@@ -69,6 +70,10 @@ pub struct Arguments {
     /// [default: 1]
     #[arg(long = "G", value_name = "G", value_parser = number)]
     pub gravity: Option<f64>,
+    /// The units of the bodies, which give the gravitational constant: SI, or a length, a mass and a
+    /// time or a speed, such as "pc Msun Myr" or "kpc 1e10Msun km/s"
+    #[arg(long, value_name = "UNITS", conflicts_with = "gravity")]
+    pub units: Option<String>,
     /// A field that acts on all bodies: the name of a built-in one or a file with a text, and its
     /// parameters, with commas between them and between the numbers of vectors, such as
     /// plummer,mass=1,radius=0.5; with centre=FILE it moves; several fields add up; none takes away
@@ -160,7 +165,7 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
     let plan = Plan {
         order,
         precision,
-        gravity: number("--G", arguments.gravity, |plan| plan.gravity, 1.0, false)?,
+        gravity: number("--G", gravity(arguments)?, |plan| plan.gravity, 1.0, false)?,
         softening: number("--eps", arguments.eps, |plan| plan.softening, 0.0, true)?,
         criterion,
         eta: number("--eta", arguments.eta.or(eta_before).or(Some(of_order)), |plan| plan.eta, 0.0, false)?,
@@ -312,6 +317,15 @@ fn criterion(arguments: &Arguments, order: Order, before: Option<&Plan>) -> Resu
     }
     let allowed = format!("usual and order with --order {}, average with --order 6 or 8", order as i32);
     Err(wrong("--criterion", format!("'{name}'"), allowed))
+}
+
+/// Returns the gravitational constant, where it or units are given.
+fn gravity(arguments: &Arguments) -> Result<Option<f64>> {
+    let Some(units) = &arguments.units else { return Ok(arguments.gravity) };
+    gravitational_constant(units).map(Some).map_err(|error| match error {
+        Error::BadOption { value, allowed, .. } => wrong("--units", format!("'{value}'"), allowed),
+        other => other.into(),
+    })
 }
 
 /// Returns the accuracy of forces by a tree. An option takes the place of both in the snapshot.
