@@ -1769,6 +1769,13 @@ kyoho_result kyoho_integrator_evolve(struct kyoho_integrator *integrator,
 kyoho_result kyoho_integrator_encounters(struct kyoho_integrator *integrator,
                                          const struct kyoho_encounters *encounters);
 
+// Writes the gravitational constant in a system of units, which `kyoho_integrator_options.gravity`
+// takes. `units` is "SI", or has a length, a mass and a time or a speed with spaces between them,
+// such as "pc Msun Myr" or "kpc 1e10Msun km/s"; docs/units.md has all.
+//
+// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a unit that is not known).
+kyoho_result kyoho_gravitational_constant(const char *units, double *gravity);
+
 // Computes the kinetic energy of the bodies and their potential energy, in which each pair counts
 // once and softening is included; in double precision, and in order 2 by the tree if there is one.
 // The potential energy in fields is part of it: `kyoho_integrator_field_energy` has that alone. The

@@ -119,6 +119,7 @@ _RESULTS = {
     ),
     "kyoho_integrator_add_field_function": (_INTEGRATOR, structures.FieldFunction, c_void_p, c_int32),
     "kyoho_integrator_field_energy": (_INTEGRATOR, POINTER(c_double)),
+    "kyoho_gravitational_constant": (c_char_p, POINTER(c_double)),
     "kyoho_integrator_energies": (_INTEGRATOR, POINTER(c_double), POINTER(c_double)),
     "kyoho_integrator_state": (_INTEGRATOR, c_void_p, c_int64, POINTER(c_int64)),
     "kyoho_integrator_set_state": (_INTEGRATOR, c_void_p, c_int64),
