@@ -117,6 +117,21 @@ fn a_centre_is_read_from_a_file_and_resumed() {
 }
 
 #[test]
+fn units_give_the_gravitational_constant() {
+    let folder = folder("units");
+    let bodies = bodies(&folder);
+    let energy = |more: &[&str]| {
+        let field = [bodies.as_str(), "--field", "plummer,mass=1,radius=0.5", "--t-end", "0.1"];
+        run(&[&field[..], more].concat()).map(|report| report["energies"][0]["potential"].as_f64().unwrap())
+    };
+    let [named, number] =
+        [&["--units", "kpc 1e10Msun km/s"][..], &["--G", "43009.1727"]].map(|more| energy(more).unwrap());
+    assert!((named / number - 1.0).abs() < 1e-9, "{named} {number}");
+    assert!(energy(&["--units", "kpc"]).unwrap_err().contains("--units is 'kpc'; allowed: SI, or a length (m, cm"));
+    assert!(energy(&["--units", "SI", "--G", "2"]).unwrap_err().contains("cannot be used with"));
+}
+
+#[test]
 fn a_wrong_field_is_named() {
     let folder = folder("wrong");
     let bodies = bodies(&folder);
