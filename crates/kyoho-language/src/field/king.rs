@@ -107,6 +107,26 @@ impl King {
         Ok(King { edge: radius, mass: -edge.slope * radius * radius, depth: series(0)?, pull: series(1)? })
     }
 
+    /// Returns the depth at a distance from the centre, up to the edge.
+    pub fn depth(&self, x: f64) -> f64 {
+        self.sum(&self.depth, x)
+    }
+
+    /// Returns the part of the mass within a distance from the centre, up to the edge.
+    pub fn within(&self, x: f64) -> f64 {
+        x * x * x * self.sum(&self.pull, x) / ((1.0 + x * x) * self.mass)
+    }
+
+    /// Adds up Chebyshev's polynomials, by Clenshaw's recurrence.
+    fn sum(&self, coefficients: &[f64], x: f64) -> f64 {
+        let y = 2.0 * libm::log1p(x * x) / libm::log1p(self.edge * self.edge) - 1.0;
+        let (mut next, mut after) = (0.0, 0.0);
+        for value in coefficients[1..].iter().rev() {
+            (next, after) = (2.0 * y * next - after + value, next);
+        }
+        y * next - after + coefficients[0]
+    }
+
     /// Returns the text of the field.
     fn text(&self) -> Result<String> {
         let lines = [
