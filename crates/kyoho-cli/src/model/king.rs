@@ -143,7 +143,7 @@ mod tests {
             let stars = stars(&standard, 2000);
             let system = System::new(&Setup::on_cpu(Order::Second, Precision::Double)).unwrap();
             let mut cluster = Cluster::new(system, Choices { dt_max: 1.0 / 32.0, ..Choices::default() }).unwrap();
-            let bodies: Vec<(i32, Change)> = (0..)
+            let bodies: Vec<(i64, Change)> = (0..)
                 .zip(&stars)
                 .map(|(number, star)| {
                     let (position, velocity) = (Some(star.position), Some(star.velocity));

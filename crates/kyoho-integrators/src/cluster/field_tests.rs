@@ -180,7 +180,7 @@ body
         // One body, and as many as are evaluated together.
         for count in [1, 5] {
             let bodies: Vec<_> = (0..count)
-                .map(|number| body(number, 1e-9, [0.3 + f64::from(number), 1.0, 0.2], [0.5, 0.1, 0.0]))
+                .map(|number: i32| body(number.into(), 1e-9, [0.3 + f64::from(number), 1.0, 0.2], [0.5, 0.1, 0.0]))
                 .collect();
             let begin = || {
                 let mut cluster = cluster(order, Choices { dt_max, gravity: 2.0, ..Choices::default() });
