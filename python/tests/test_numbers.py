@@ -34,7 +34,7 @@ OF_ALL = {"Cluster", "tree_error", "System.force_all", "System.start_all"}
 # Words, switches, functions, and what has numbers within it.
 OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neighbour_criterion", "potential", "out"}
 OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "tree", "return_tree", "parallel"}
-OTHERS |= {"method", "quadrupole", "device", "terms", "collisions", "field", "path", "centre", "units"}
+OTHERS |= {"method", "quadrupole", "device", "terms", "collisions", "field", "path", "centre", "units", "communicator"}
 # Results and errors are not called by users; of these the arrays that they hold are looked at when used.
 HOLDERS = {"Backend", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces", "Information"}
 HOLDERS |= {"FewBodies", "Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors"}
