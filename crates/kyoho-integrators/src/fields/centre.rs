@@ -39,8 +39,8 @@ impl Centre {
         if let Some(value) = numbers.copied().find(|number| !number.is_finite()) {
             return Err(Error::NotFinite { what: WHAT.into(), value });
         }
-        if let Some([before, after]) = times.array_windows().find(|[before, after]| before >= after) {
-            return wrong(format!("{} after {}", shown(*after), shown(*before)), "times that rise");
+        if let Some(pair) = times.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return wrong(format!("{} after {}", shown(pair[1]), shown(pair[0])), "times that rise");
         }
         let slopes = match velocities {
             Some(velocities) => memory::collected(velocities.iter().copied(), WHAT)?,

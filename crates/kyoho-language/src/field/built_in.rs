@@ -4,6 +4,9 @@ use kyoho_core::Result;
 
 use super::king;
 
+/// A function that makes a text from the numbers of all parameters.
+pub type Maker = fn(&[f64]) -> Result<String>;
+
 /// A field that the library has by its name.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltIn {
@@ -13,7 +16,7 @@ pub struct BuiltIn {
     pub text: &'static str,
     /// What makes the text that is evaluated from the numbers of all parameters, where these have to be
     /// known. Then `text` has no more than the parameters.
-    pub made: Option<fn(&[f64]) -> Result<String>>,
+    pub made: Option<Maker>,
 }
 
 macro_rules! built_in {

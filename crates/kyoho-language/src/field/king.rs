@@ -97,7 +97,7 @@ impl King {
         let series = |number: usize| {
             let coefficient = |k: usize| {
                 let terms = values.iter().enumerate().map(|(node, value)| {
-                    let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+                    let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
                     sign * value[number] * libm::cos(angle(node, k))
                 });
                 terms.sum::<f64>() * if k == 0 { 1.0 } else { 2.0 } / TERMS as f64
