@@ -336,6 +336,80 @@ static void fields_act_on_bodies(int order) {
     GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
 }
 
+/* The potential and the acceleration of a spring, and its jerk; what is asked is counted. */
+static int32_t spring(void *context, int32_t value, double time, int32_t count, const double *positions,
+                      const double *velocities, const double *accelerations, double *values) {
+    ++((int *)context)[value];
+    CHECK(time >= 0 && (accelerations != NULL) == (value == KYOHO_FIELD_VALUE_JERK));
+    for (int32_t i = 0; i < count; i++) {
+        const double *x = positions + 3 * i, *v = velocities + 3 * i;
+        if (value == KYOHO_FIELD_VALUE_POTENTIAL) values[i] = (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) / 2;
+        for (int k = 0; k < 3 && value != KYOHO_FIELD_VALUE_POTENTIAL; k++)
+            values[3 * i + k] = value == KYOHO_FIELD_VALUE_JERK ? -v[k] : -x[k];
+    }
+    return 0;
+}
+
+/* A body in a field whose centre moves with it, and one at the spring of a function. */
+static void fields_move_and_may_be_functions(int order) {
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    const struct body rests = {.identifier = 6, .mass = 2, .x = {1, 0, 0}, .v = {0, 0.25, 0}};
+    const kyoho_bodies bodies = bodies_of(&rests, 1);
+    kyoho_integrator *integrator = made(order, options, 1);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    const double mass = 5, times[2] = {0, 2}, falling[2] = {1, 1}, path[6] = {1, 0, 0, 1, 0.5, 0};
+    const double velocities[6] = {0, 0.25, 0, 0, 0.25, 0}, numbers[2] = {5, 1};
+    GIVES(KYOHO_OK, kyoho_integrator_add_moving_field(integrator, "plummer", "mass radius", 2, numbers, 2, times,
+                                                      path, NULL));
+    GIVES(KYOHO_OK, kyoho_integrator_add_moving_field(integrator, "plummer", "mass radius", 2, numbers, 2, times,
+                                                      path, velocities));
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 1, NULL, NULL));
+    struct body found;
+    const kyoho_body_states states = states_of(&found, 1);
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(fabs(found.x[0] - 1) < 1e-14 && fabs(found.x[1] - 0.25) < 1e-14);
+    WRONG(KYOHO_BAD_OPTION, "'plummer' is '3'; allowed: 0 to 2", integrator,
+          kyoho_integrator_evolve(integrator, 3, NULL, NULL));
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_add_moving_field(integrator, "point_mass", "mass", 1, &mass, 2,
+                                                              falling, path, NULL));
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_add_moving_field(integrator, "point_mass", "mass", 1, &mass, 1, times,
+                                                              path, NULL));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_add_moving_field(integrator, "point_mass", "mass", 1, &mass, 2,
+                                                                 times, NULL, NULL));
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+
+    int asked[3] = {0, 0, 0};
+    double energy;
+    int64_t needed;
+    integrator = made(order, options, 1);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_add_field_function(integrator, NULL, NULL, 1));
+    if (order > 4) {
+        GIVES(KYOHO_BAD_OPTION, kyoho_integrator_add_field_function(integrator, spring, asked, 1));
+    } else {
+        GIVES(KYOHO_OK, kyoho_integrator_add_field_function(integrator, spring, asked, 1));
+        GIVES(KYOHO_OK, kyoho_integrator_field_energy(integrator, &energy));
+        CHECK(energy == 1);
+        /* Half of a period. */
+        GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 3.14159265358979324, NULL, NULL));
+        GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+        CHECK(fabs(found.x[0] + 1) < 1e-3 && fabs(found.x[1]) < 1e-3);
+        CHECK(asked[0] == 1 && asked[1] > 10 && (asked[2] > 10) == (order == 4));
+        char state[4096];
+        GIVES(KYOHO_BAD_OPTION, kyoho_integrator_state(integrator, state, sizeof state, &needed));
+    }
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
+static void units_have_a_gravitational_constant(void) {
+    double gravity = 0;
+    GIVES(KYOHO_OK, kyoho_gravitational_constant("kpc 1e10Msun km/s", &gravity));
+    CHECK(fabs(gravity / 43009.1727 - 1) < 1e-9);
+    GIVES(KYOHO_BAD_OPTION, kyoho_gravitational_constant("kpc Msun", &gravity));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_gravitational_constant(NULL, &gravity));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_gravitational_constant("SI", NULL));
+}
+
 static void whatever_is_wrong_is_an_error(void) {
     kyoho_options options = KYOHO_OPTIONS_INIT;
     kyoho_integrator_options given = KYOHO_INTEGRATOR_OPTIONS_INIT;
@@ -460,7 +534,9 @@ int main(void) {
         threads_change_no_bit(order);
         states_go_on_elsewhere(order);
         fields_act_on_bodies(order);
+        fields_move_and_may_be_functions(order);
     }
+    units_have_a_gravitational_constant();
     whatever_is_wrong_is_an_error();
     return failures != 0;
 }

@@ -14,6 +14,27 @@ contains
         ends = 0
         if (block_steps > 0 .and. time >= until .and. .not. c_associated(context)) ends = 1
     end function
+
+    ! A field without forces, whose potential is 3.
+    function level(context, value, time, count, positions, velocities, accelerations, values) bind(c) result(failed)
+        use kyoho, only: KYOHO_FIELD_VALUE_POTENTIAL, KYOHO_FIELD_VALUE_JERK
+        type(c_ptr), value :: context
+        integer(c_int32_t), value :: value, count
+        real(c_double), value :: time
+        real(c_double), intent(in) :: positions(3, count), velocities(3, count), accelerations(3, count)
+        real(c_double), intent(out) :: values(*)
+        integer(c_int32_t) :: failed
+
+        failed = 0
+        if (c_associated(context) .or. time < 0 .or. size(positions) /= size(velocities)) failed = 1
+        if (value == KYOHO_FIELD_VALUE_POTENTIAL) then
+            values(:count) = 3
+        else if (value == KYOHO_FIELD_VALUE_JERK) then
+            values(:3*count) = 0*reshape(accelerations, [3*count])
+        else
+            values(:3*count) = 0
+        end if
+    end function
 end module
 
 program integrators_test
@@ -80,7 +101,24 @@ program integrators_test
             2, [3.0_dp, 5.0_dp]))
     call succeed(kyoho_integrator_field_energy(integrator, kinetic))
     call check(abs(kinetic + 2.5_dp/sqrt(9.25_dp)) < 1e-7_dp, 'energy in a field')
+    call succeed(kyoho_integrator_add_moving_field(integrator, 'plummer'//c_null_char, 'radius mass'//c_null_char, &
+            2, [3.0_dp, 5.0_dp], 2, [2.0_dp, 4.0_dp], reshape([real(dp) :: 0, 0, 0, 0, 0, 0], [3, 2])))
+    call succeed(kyoho_integrator_field_energy(integrator, potential))
+    call check(abs(potential/kinetic - 2) < 1e-12_dp, 'energy in a field that moves')
+    call check(kyoho_integrator_add_field_function(integrator, c_funloc(level), c_null_ptr, 1) == KYOHO_BAD_OPTION, &
+            'a field of a procedure in order 6')
     call succeed(kyoho_integrator_free(integrator))
+    options%order = 4
+    call succeed(kyoho_integrator_create(options, given, integrator))
+    call succeed(kyoho_integrator_add_bodies(integrator, bodies))
+    call succeed(kyoho_integrator_add_field_function(integrator, c_funloc(level), c_null_ptr, 1))
+    call succeed(kyoho_integrator_evolve(integrator, 1.0_dp))
+    call succeed(kyoho_integrator_field_energy(integrator, potential))
+    call check(abs(potential - 3) < 1e-12_dp, 'energy in the field of a procedure')
+    call succeed(kyoho_integrator_free(integrator))
+
+    call succeed(kyoho_gravitational_constant('pc Msun Myr'//c_null_char, potential))
+    call check(abs(potential - 4.498502e-3_dp) < 1e-9_dp, 'the gravitational constant')
 
     ! The two bodies as a system of few, which Kepler's solution moves.
     x = 0

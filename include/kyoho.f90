@@ -95,6 +95,11 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_NO_STEP = 5   ! bodies are too near
     integer(c_int32_t), parameter, public :: KYOHO_FEW_BODY_END_MERGER = 6    ! at the innermost orbit
 
+    ! What the function of a field is asked for.
+    integer(c_int32_t), parameter, public :: KYOHO_FIELD_VALUE_POTENTIAL = 0    ! a number for each
+    integer(c_int32_t), parameter, public :: KYOHO_FIELD_VALUE_ACCELERATION = 1 ! three for each
+    integer(c_int32_t), parameter, public :: KYOHO_FIELD_VALUE_JERK = 2         ! three for each
+
     ! How much a log tells; each level includes those before it.
     integer(c_int32_t), parameter, public :: KYOHO_LOG_OFF = 0
     integer(c_int32_t), parameter, public :: KYOHO_LOG_ERROR = 1 ! failures
@@ -527,6 +532,8 @@ module kyoho
     public :: kyoho_integrator_energies, kyoho_integrator_describe, kyoho_integrator_last_error
     public :: kyoho_integrator_free, kyoho_integrator_state, kyoho_integrator_set_state
     public :: kyoho_integrator_add_field, kyoho_integrator_field_energy
+    public :: kyoho_integrator_add_moving_field, kyoho_integrator_add_field_function
+    public :: kyoho_gravitational_constant
     public :: kyoho_few_body_evolve
 
     interface
@@ -844,6 +851,44 @@ module kyoho
             character(kind=c_char), intent(in) :: field(*), names(*)
             integer(c_int32_t), value :: count
             real(c_double), intent(in) :: numbers(*)
+            integer(c_int32_t) :: code
+        end function
+
+        ! Adds a field whose centre moves on a cubic spline through nodes at rising times. Without
+        ! velocities there it is a natural one.
+        function kyoho_integrator_add_moving_field(integrator, field, names, count, numbers, nodes, times, &
+                positions, velocities) bind(c, name="kyoho_integrator_add_moving_field") result(code)
+            import
+            type(c_ptr), value :: integrator
+            character(kind=c_char), intent(in) :: field(*), names(*)
+            integer(c_int32_t), value :: count, nodes
+            real(c_double), intent(in) :: numbers(*), times(*), positions(3, *)
+            real(c_double), intent(in), optional :: velocities(3, *)
+            integer(c_int32_t) :: code
+        end function
+
+        ! Adds a field that a procedure gives, in orders 2 and 4: c_funloc(procedure) of
+        ! integer(c_int32_t) function procedure(context, value, time, count, positions, velocities, &
+        !     accelerations, values) bind(c)
+        ! of type(c_ptr), value :: context, integer(c_int32_t), value :: value, count, real(c_double),
+        ! value :: time and arrays real(c_double) (3, count), of which accelerations are those by all
+        ! forces and there for KYOHO_FIELD_VALUE_JERK alone. It returns 0.
+        function kyoho_integrator_add_field_function(integrator, function, context, has_potential) &
+                bind(c, name="kyoho_integrator_add_field_function") result(code)
+            import
+            type(c_ptr), value :: integrator, context
+            type(c_funptr), value :: function
+            integer(c_int32_t), value :: has_potential
+            integer(c_int32_t) :: code
+        end function
+
+        ! The gravitational constant in a system of units, whose names end with c_null_char, such as
+        ! 'pc Msun Myr'.
+        function kyoho_gravitational_constant(units, gravity) &
+                bind(c, name="kyoho_gravitational_constant") result(code)
+            import
+            character(kind=c_char), intent(in) :: units(*)
+            real(c_double), intent(out) :: gravity
             integer(c_int32_t) :: code
         end function
 

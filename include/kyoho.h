@@ -172,6 +172,18 @@ enum {
     KYOHO_FEW_BODY_END_MERGER = 6,
 };
 
+// What a function of a field is asked for.
+typedef int32_t kyoho_field_value;
+enum {
+    // The potential at each position: a number.
+    KYOHO_FIELD_VALUE_POTENTIAL = 0,
+    // The acceleration of each body: three numbers.
+    KYOHO_FIELD_VALUE_ACCELERATION = 1,
+    // The derivative by time of the acceleration that the field gives each body, along the way of
+    // the body: three numbers.
+    KYOHO_FIELD_VALUE_JERK = 2,
+};
+
 // How much a log tells; each level includes those before it.
 typedef int32_t kyoho_log_level;
 enum {
@@ -872,6 +884,20 @@ typedef struct kyoho_body_states {
 #define KYOHO_BODY_STATES_INIT \
     {(int32_t)sizeof(kyoho_body_states), \
      0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+
+// A function that gives a field, see `kyoho_integrator_add_field_function`. It writes to `values`
+// what `value` (a `kyoho_field_value`) says, three numbers for each of `count` bodies, of
+// potentials one, and returns 0; anything else ends the call with an error. Rows of three numbers
+// have the positions, the velocities and, for jerks, the accelerations by all forces; else these
+// are NULL.
+typedef int32_t (*kyoho_field_function)(void *context,
+                                        int32_t value,
+                                        double time,
+                                        int32_t count,
+                                        const double *positions,
+                                        const double *velocities,
+                                        const double *accelerations,
+                                        double *values);
 
 // A function that is told how far an evolution has come, and that returns 0 to go on and anything
 // else to end it, see `kyoho_evolve_options`.
@@ -1713,6 +1739,45 @@ kyoho_result kyoho_integrator_add_field(struct kyoho_integrator *integrator,
                                         int32_t count,
                                         const double *numbers);
 
+// Adds a field as `kyoho_integrator_add_field` does, whose centre moves: the field acts on
+// positions and velocities relative to it. `times` has the rising times of `nodes` nodes, two or
+// more, and `positions` a row of three numbers for each. Between them the centre moves on a cubic
+// spline: with the velocities at the nodes that `velocities` has in rows, or, if that is NULL, a
+// natural one, whose acceleration is continuous and zero at both ends.
+//
+// An evolution that begins before the first time or goes on beyond the last one is
+// KYOHO_BAD_OPTION.
+//
+// Errors, after which no field was added: as `kyoho_integrator_add_field`, and KYOHO_BAD_OPTION
+// also for fewer than two nodes and for times that do not rise, KYOHO_NOT_FINITE.
+kyoho_result kyoho_integrator_add_moving_field(struct kyoho_integrator *integrator,
+                                               const char *field,
+                                               const char *names,
+                                               int32_t count,
+                                               const double *numbers,
+                                               int32_t nodes,
+                                               const double *times,
+                                               const double *positions,
+                                               const double *velocities);
+
+// Adds a field that a function of the caller gives, from now on: beside others, on all bodies. The
+// library calls it in evolutions, once for all bodies of a block step, with `context`, and where
+// it computes energies if `has_potential` is not 0; from the thread that called the library. It
+// must return, so that it may neither throw an exception nor jump, and it must not call functions
+// on this integrator.
+//
+// Order 2 asks for accelerations, order 4 for jerks too: the derivative by time of the
+// acceleration that the field gives a body, along its way, which may depend on its acceleration by
+// all forces. Orders 6 and 8 need derivatives that no function gives. `kyoho_integrator_state`
+// cannot write such a field.
+//
+// Errors, after which no field was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION
+// (order 6 or 8), KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_add_field_function(struct kyoho_integrator *integrator,
+                                                 kyoho_field_function function,
+                                                 void *context,
+                                                 int32_t has_potential);
+
 // Advances all bodies to a time, which may not lie before theirs, or until something ends it
 // earlier: an approach, which is looked for at the ends of block steps, a collision in a step that
 // ends then, or `evolve_options`. Whatever the reason, all bodies are at one time then, from which
@@ -1751,6 +1816,13 @@ kyoho_result kyoho_integrator_binaries(struct kyoho_integrator *integrator,
 kyoho_result kyoho_integrator_encounters(struct kyoho_integrator *integrator,
                                          const struct kyoho_encounters *encounters);
 
+// Writes the gravitational constant in a system of units, which `kyoho_integrator_options.gravity`
+// takes. `units` is "SI", or has a length, a mass and a time or a speed with spaces between them,
+// such as "pc Msun Myr" or "kpc 1e10Msun km/s"; docs/units.md has all.
+//
+// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a unit that is not known).
+kyoho_result kyoho_gravitational_constant(const char *units, double *gravity);
+
 // Computes the kinetic energy of the bodies and their potential energy, in which each pair counts
 // once and softening is included; in double precision, and in order 2 by the tree if there is one.
 // The potential energy in fields is part of it: `kyoho_integrator_field_energy` has that alone. The
@@ -1778,7 +1850,8 @@ kyoho_result kyoho_integrator_field_energy(struct kyoho_integrator *integrator, 
 // same version of the library. Choices and counts are no part of a state.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (a negative room),
-// KYOHO_BUFFER_TOO_SMALL, after which nothing was written but `needed`, KYOHO_OUT_OF_MEMORY.
+// KYOHO_BAD_OPTION (a field that is a function), KYOHO_BUFFER_TOO_SMALL, after which nothing was
+// written but `needed`, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_integrator_state(struct kyoho_integrator *integrator,
                                     void *state,
                                     int64_t room,

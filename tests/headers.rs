@@ -14,6 +14,7 @@ fn header() -> String {
         "crates/kyoho-hal/src/lib.rs",
         "crates/kyoho-integrators/src/cluster.rs",
         "crates/kyoho-integrators/src/encounters.rs",
+        "crates/kyoho-integrators/src/fields/function.rs",
         "crates/kyoho-integrators/src/plan.rs",
         "src/abi/native/structures.rs",
         "src/abi/native/structures/integrators.rs",

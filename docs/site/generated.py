@@ -19,6 +19,7 @@ PARTS = {
         "guides/gpu-arrays",
         "guides/own-interaction",
         "fields",
+        "units",
         "python",
         "command",
         "guides/amuse",

@@ -18,6 +18,7 @@ from ._library import __version__
 from ._pair import Pair, pair, pair_gravity
 from ._results import Forces, Interaction, Predictions, Sources, Statistics, TreeErrors
 from ._system import System
+from ._units import gravitational_constant
 
 __all__ = [
     "Backend",
@@ -44,6 +45,7 @@ __all__ = [
     "few_body",
     "forces_in_batch",
     "forces_on_lists",
+    "gravitational_constant",
     "gravity",
     "info",
     "pair",

@@ -22,9 +22,10 @@ from ._library import check, failure, library
 from ._numbers import FLOAT64, INT64, integer, integer_or_none, is_single, number, number_or_none, readable
 from ._results import word
 from ._system import _options
+from ._units import Units, has_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -35,6 +36,27 @@ _FILE = b"kyoho cluster 1\n"
 
 # An evolution listens to Ctrl-C as often as this.
 _SECONDS = 0.05
+
+
+# What the results of forces are.
+_KINDS = {"accelerations": "acceleration", "potentials": "potential", "nearest_distances": "length"}
+
+
+def _nodes(centre: Any) -> list[Any]:
+    """The times, the positions and the velocities of a centre that moves."""
+    if not isinstance(centre, (tuple, list)) or len(centre) not in (2, 3):
+        raise Error("centre has no such parts; allowed: (times, positions) or (times, positions, velocities)")
+    names = ("times", "positions", "velocities")
+    arrays: list[Any] = [
+        None if array is None else numpy.ascontiguousarray(readable(f"the {name} of centre", array, FLOAT64))
+        for name, array in zip(names, (*centre, None))
+    ]
+    for name, array in zip(names, arrays):
+        count = arrays[0].size
+        wanted = (count,) if name == "times" else (count, 3)
+        if array is not None and array.shape != wanted:
+            raise Error(f"the {name} of centre have the shape {array.shape}; allowed: {wanted}", Result.BAD_COUNT)
+    return arrays
 
 
 class Cluster(Handle):
@@ -62,6 +84,11 @@ class Cluster(Handle):
         The shortest step.
     gravity : float
         The gravitational constant, in the units of the bodies.
+    units : str
+        In its place, these units: ``"SI"``, or a length, a mass and a time or a speed, such as
+        ``"pc Msun Myr"`` or ``"kpc 1e10Msun km/s"``. With them all lengths, masses, times and velocities
+        may be quantities of astropy; if positions that are added are some, what the cluster returns
+        are quantities too.
     time : float
         The time at the start.
     approach_distance : float
@@ -87,7 +114,16 @@ class Cluster(Handle):
     -0.125
     """
 
-    __slots__ = ("_evolving", "_next", "_options", "_order")
+    __slots__ = (
+        "_evolving",
+        "_functions",
+        "_has_quantities",
+        "_next",
+        "_options",
+        "_order",
+        "_raised",
+        "_units",
+    )
 
     _noun = "cluster"
     _again = ", and add the bodies again"
@@ -104,6 +140,7 @@ class Cluster(Handle):
         dt_max: float | None = None,
         dt_min: float | None = None,
         gravity: float = 1.0,
+        units: str | None = None,
         time: float = 0.0,
         approach_distance: float | None = None,
         accuracy: float | None = None,
@@ -115,14 +152,28 @@ class Cluster(Handle):
     ) -> None:
         super().__init__()
         self._evolving: int | None = None
+        # Functions of fields, which have to stay, and what one of them raised.
+        self._functions: list[Any] = []
+        self._raised: list[BaseException] = []
         # What another one is made with.
         self._options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        if units is not None and gravity != 1.0:
+            raise Error("gravity and units are given; allowed: one of them")
+        self._units = None if units is None else Units(units)
+        # Whether numbers are returned with their units, as they came.
+        self._has_quantities = False
+        eps = self._plain("eps", eps, "length")
+        approach_distance = self._plain("approach_distance", approach_distance, "length")
+        dt_max, dt_min = self._plain("dt_max", dt_max, "time"), self._plain("dt_min", dt_min, "time")
+        time = self._plain("time", time, "time")
+        plain = {"eps": eps, "approach_distance": approach_distance, "dt_max": dt_max, "dt_min": dt_min, "time": time}
+        self._options.update(plain)
         options = _options(order, precision, None, backend, devices, threads, crossover, accuracy, theta)
         given = structures.IntegratorOptions(
             sizeof(structures.IntegratorOptions),
             chosen("criterion", criterion, structures.STEP_CRITERIA),
             number("eps", eps, least=0),
-            number("gravity", gravity, above=0),
+            number("gravity", gravity, above=0) if self._units is None else self._units.gravity,
             number_or_none("eta", eta) or 0.0,
             number_or_none("dt_max", dt_max) or 0.0,
             number_or_none("dt_min", dt_min) or 0.0,
@@ -140,7 +191,8 @@ class Cluster(Handle):
 
     def __getstate__(self) -> dict[str, Any]:
         more = getattr(self, "__dict__", {})
-        return {"options": self._options, "state": self._state(), "next": self._next, "more": dict(more)}
+        kept = {"options": self._options, "state": self._state(), "next": self._next, "more": dict(more)}
+        return {**kept, "has_quantities": self._has_quantities}
 
     def _state(self) -> bytes:
         state, needed = create_string_buffer(1), c_int64()
@@ -155,6 +207,7 @@ class Cluster(Handle):
         state = given["state"]
         check(library.kyoho_integrator_set_state(self._handle, state, len(state)))
         self._next = given["next"]
+        self._has_quantities = given["has_quantities"]
         for name, value in given["more"].items():
             setattr(self, name, value)
 
@@ -165,7 +218,8 @@ class Cluster(Handle):
         """
         state = self._state()
         options = json.dumps(self._options, default=lambda value: value.item())
-        head = json.dumps({"next": self._next, "bytes": len(state), "crc": zlib.crc32(state)})
+        kept = {"next": self._next, "has_quantities": self._has_quantities}
+        head = json.dumps({**kept, "bytes": len(state), "crc": zlib.crc32(state)})
         part = f"{os.fspath(path)}.part"
         try:
             with open(part, "wb") as file:
@@ -211,12 +265,12 @@ class Cluster(Handle):
                 raise ValueError("it is damaged")
             names = ("backend", backend), ("devices", devices), ("threads", threads)
             options.update({name: value for name, value in names if value is not None})
-            following = int(about["next"])
+            kept = {"next": int(about["next"]), "has_quantities": bool(about["has_quantities"])}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             told = f"{os.fspath(path)} is no file of a cluster: {error}; allowed: one that Cluster.save wrote"
             raise Error(told) from error
         cluster = cls.__new__(cls)
-        Cluster.__setstate__(cluster, {"options": options, "state": state, "next": following, "more": {}})
+        Cluster.__setstate__(cluster, {"options": options, "state": state, "more": {}, **kept})
         return cluster
 
     def __repr__(self) -> str:
@@ -227,8 +281,38 @@ class Cluster(Handle):
     def _own(self) -> int:
         handle = super()._own()
         if self._evolving == threading.get_ident():
-            raise Error("the cluster evolves; its progress function may not call it", Result.CALL_ORDER)
+            raise Error("the cluster is at work; the functions that it calls may not call it", Result.CALL_ORDER)
         return handle
+
+    def _plain(self, name: str, value: Any, kind: str) -> Any:
+        """The numbers of a quantity in the units of the cluster, if it has some."""
+        return value if value is None or self._units is None else self._units.number(name, value, kind)
+
+    def _given(self, value: Any, kind: str) -> Any:
+        """A number or an array as the caller has them: with its unit where positions had one."""
+        return self._units.quantity(value, kind) if self._units is not None and self._has_quantities else value
+
+    def _given_jump(self, jump: EnergyJump) -> EnergyJump:
+        kinds = (("time", "time"), ("distance", "length"), ("step", "time"), ("energy", "energy"))
+        return jump._replace(**{name: self._given(getattr(jump, name), kind) for name, kind in kinds})
+
+    def _check_calling(self, call: Callable[[], int]) -> None:
+        """Raises what a call of the library, in which functions of fields are called, ends with."""
+        self._evolving = threading.get_ident()
+        try:
+            result = call()
+            error = failure(result) if result else None
+        finally:
+            self._evolving = None
+        self._raise_of_functions()
+        if error is not None:
+            raise error
+
+    def _raise_of_functions(self) -> None:
+        if self._raised:
+            raised = self._raised[0]
+            self._raised.clear()
+            raise raised
 
     def add(
         self, positions: Any, masses: Any, velocities: Any = None, *, radii: Any = None, identifiers: Any = None
@@ -254,6 +338,8 @@ class Cluster(Handle):
         >>> cluster.add([[1, 0, 0], [2, 0, 0]], [1.0, 1.0])
         array([0, 1])
         """
+        has_quantities = has_unit(positions) and self._units is not None
+        positions, masses, velocities, radii = self._plain_bodies(positions, masses, velocities, radii)
         structure = structures.Bodies(sizeof(structures.Bodies))
         arrays = Arrays(structure)
         arrays.rows("positions", positions)
@@ -265,7 +351,12 @@ class Cluster(Handle):
         self._put(arrays, known, None, None, velocities, radii)
         check(library.kyoho_integrator_add_bodies(self._own(), structure))
         self._next = max(self._next, int(known.max(initial=-1)) + 1)
+        self._has_quantities |= has_quantities
         return known
+
+    def _plain_bodies(self, *given: Any) -> Iterator[Any]:
+        kinds = (("positions", "length"), ("masses", "mass"), ("velocities", "speed"), ("radii", "length"))
+        return (self._plain(name, value, kind) for (name, kind), value in zip(kinds, given))
 
     def set(
         self,
@@ -287,6 +378,7 @@ class Cluster(Handle):
         positions, velocities : (n, 3)
         masses, radii : (n,)
         """
+        positions, masses, velocities, radii = self._plain_bodies(positions, masses, velocities, radii)
         structure = structures.Bodies(sizeof(structures.Bodies))
         arrays = Arrays(structure)
         self._put(arrays, identifiers, positions, masses, velocities, radii)
@@ -332,7 +424,8 @@ class Cluster(Handle):
         for name in ("positions", "velocities"):
             arrays.results(name, getattr(bodies, name), 3)
         check(library.kyoho_integrator_get_bodies(handle, structure))
-        return bodies
+        given = {"masses": "mass", "positions": "length", "velocities": "speed", "radii": "length"}
+        return bodies._replace(**{name: self._given(getattr(bodies, name), kind) for name, kind in given.items()})
 
     @property
     def identifiers(self) -> NDArray[numpy.int64]:
@@ -395,8 +488,10 @@ class Cluster(Handle):
         found = numpy.empty((count, columns) if columns else count)
         structure = structures.BodyStates(sizeof(structures.BodyStates), count)
         Arrays(structure, count).results(name, found, columns)
-        check(library.kyoho_integrator_get_bodies(self._own(), structure))
-        return found
+        handle = self._own()
+        self._check_calling(lambda: library.kyoho_integrator_get_bodies(handle, structure))
+        given: NDArray[numpy.float64] = self._given(found, _KINDS[name])
+        return given
 
     @property
     def time(self) -> float:
@@ -413,37 +508,45 @@ class Cluster(Handle):
         check(library.kyoho_integrator_describe(self._own(), byref(found)))
         jump = EnergyJump(*(getattr(found, f"jump_{name}") for name in EnergyJump._fields))
         counts = (getattr(found, name) for name in Integration._fields[:-1])
-        return Integration(*counts, jump if found.energy_jumps else None)
+        made = Integration(*counts, self._given_jump(jump) if found.energy_jumps else None)
+        return made._replace(time=self._given(made.time, "time"))
 
     @property
     def energies(self) -> Energies:
         """The energies of the bodies, in double precision; in order 2 the potential energy is by
         the tree if there is one.
         """
-        kinetic, potential = c_double(), c_double()
-        check(library.kyoho_integrator_energies(self._own(), byref(kinetic), byref(potential)))
-        return Energies(kinetic.value, potential.value)
+        kinetic, potential, handle = c_double(), c_double(), self._own()
+        self._check_calling(lambda: library.kyoho_integrator_energies(handle, byref(kinetic), byref(potential)))
+        return Energies(self._given(kinetic.value, "energy"), self._given(potential.value, "energy"))
 
     @property
     def field_energy(self) -> float:
         """The potential energy of the bodies in fields: the sum of each mass times the potential. Fields
         that are written as an acceleration alone have none.
         """
-        energy = c_double()
-        check(library.kyoho_integrator_field_energy(self._own(), byref(energy)))
-        return energy.value
+        energy, handle = c_double(), self._own()
+        self._check_calling(lambda: library.kyoho_integrator_field_energy(handle, byref(energy)))
+        found: float = self._given(energy.value, "energy")
+        return found
 
-    def add_field(self, field: str, **parameters: Any) -> None:
+    def add_field(self, field: str | Callable[..., Any], *, centre: Any = None, **parameters: Any) -> None:
         """Adds a field, which acts on all bodies beside their own gravity from now on. Several fields
         add up. The next evolution begins with new forces of all bodies.
 
         Parameters
         ----------
-        field : str
+        field : str or function
             A built-in name, such as ``"plummer"`` or ``"milky_way_2014"``, or a text of the language of
-            pairs.
+            pairs. Or, in orders 2 and 4, a function of ``(positions, velocities, time)``, arrays of shape
+            ``(n, 3)`` and a number, that returns accelerations, ``(n, 3)``.
+        centre : (times, positions) or (times, positions, velocities)
+            Nodes through which the centre of the field moves, ``(n,)`` and ``(n, 3)``: on a cubic spline
+            with these velocities, or on a natural one. None: it is the origin. A function has none.
         parameters
-            The parameters of the field by their names: a number, or those of a vector.
+            The parameters of the field by their names: a number, or those of a vector. Of a function they
+            are ``jerk``, a function of ``(positions, velocities, accelerations, time)``, which order 4
+            needs, and ``potential``, one of ``(positions, velocities, time)``.
 
         >>> import kyoho
         >>> cluster = kyoho.Cluster()
@@ -452,16 +555,65 @@ class Cluster(Handle):
         >>> cluster.field_energy
         -6.0
         """
+        if callable(field):
+            if centre is not None:
+                raise Error("centre is given; allowed: None, for a field that is a function")
+            self._add_function(field, **parameters)
+            return
         if not isinstance(field, str) or "\0" in field:
-            raise Error(f"field is {field!r}; allowed: a name or a text")
+            raise Error(f"field is {field!r}; allowed: a name, a text or a function")
         numbers: list[float] = []
-        for name, value in parameters.items():
+        for name, given_value in parameters.items():
+            value = given_value if self._units is None else self._units.any_number(name, given_value)
             one = is_single(value)
             found = [number(name, value)] if one else [float(x) for x in readable(name, value, FLOAT64).ravel()]
             numbers.extend(found)
         given = (c_double * len(numbers))(*numbers)
         names = " ".join(parameters).encode()
-        check(library.kyoho_integrator_add_field(self._own(), field.encode(), names, len(numbers), given))
+        described = (self._own(), field.encode(), names, len(numbers), given)
+        if centre is None:
+            check(library.kyoho_integrator_add_field(*described))
+            return
+        kinds = (("times", "time"), ("positions", "length"), ("velocities", "speed"))
+        if self._units is not None and isinstance(centre, (tuple, list)):
+            parts = zip(kinds, centre)
+            centre = tuple(self._plain(f"the {name} of centre", value, kind) for (name, kind), value in parts)
+        nodes = _nodes(centre)
+        addresses = [None if array is None else array.ctypes.data for array in nodes]
+        check(library.kyoho_integrator_add_moving_field(*described, len(nodes[0]), *addresses))
+
+    def _add_function(self, acceleration: Any, *, jerk: Any = None, potential: Any = None, **others: Any) -> None:
+        for name in others:
+            raise Error(f"{name} is a parameter of a field that is a function; allowed: jerk, potential")
+        for name, function in (("jerk", jerk), ("potential", potential)):
+            if function is not None and not callable(function):
+                raise Error(f"{name} is {function!r}; allowed: a function or None")
+        if jerk is None and self._order == 4:
+            raise Error("jerk is None; allowed: a function, which order 4 needs, or order 2")
+        raised = self._raised
+        functions = {"potential": potential, "acceleration": acceleration, "jerk": jerk}
+
+        def told(_: Any, value: int, time: float, count: int, *rows: Any) -> int:
+            try:
+                given: list[Any]
+                found: Any
+                *given, found = (numpy.ctypeslib.as_array(row, (count, 3)) if row else None for row in rows)
+                known = [array.copy() for array in given if array is not None]
+                function = functions[word(structures.FIELD_VALUES, value)]
+                values = readable("the values of a field's function", function(*known, time), FLOAT64)
+                wanted = (count, 3) if value else (count,)
+                if values.shape != wanted:
+                    what = f"the values of a field's function have the shape {values.shape}"
+                    raise Error(f"{what}; allowed: {wanted}", Result.BAD_COUNT)
+                found.ravel()[: values.size] = values.ravel()
+            except BaseException as error:
+                raised.append(error)
+                return 1
+            return 0
+
+        callback = structures.FieldFunction(told)
+        check(library.kyoho_integrator_add_field_function(self._own(), callback, None, potential is not None))
+        self._functions.append(callback)
 
     def evolve(
         self,
@@ -492,7 +644,7 @@ class Cluster(Handle):
             block step.
         """
         handle = self._own()
-        time = number("time", time)
+        time = number("time", self._plain("time", time, "time"))
         if type(seconds) is not float or seconds != float("inf"):
             seconds = number_or_none("seconds", seconds)
         begun = clock.monotonic()
@@ -504,7 +656,7 @@ class Cluster(Handle):
             try:
                 if seconds is not None and clock.monotonic() - begun >= seconds:
                     ends.append("seconds")
-                elif progress is not None and progress(now, steps):
+                elif progress is not None and progress(self._given(now, "time"), steps):
                     ends.append("progress")
             except BaseException as error:
                 raised.append(error)
@@ -534,6 +686,7 @@ class Cluster(Handle):
                 signal.signal(signal.SIGINT, former)
         if interrupted and callable(former):
             former(*interrupted[0])
+        self._raise_of_functions()
         if raised:
             raise raised[0]
         if error is not None:
@@ -543,15 +696,18 @@ class Cluster(Handle):
         if outcome.approach_distance != float("inf"):
             when = outcome.approach_time
             pair = (outcome.approach_first, outcome.approach_second)
-            closest = Encounter("approach", *pair, outcome.approach_distance, when)
+            closest = self._encounter("approach", *pair, outcome.approach_distance, when)
         return Evolution(
             ends[0] if end == "caller" and ends else end,
-            outcome.time,
+            self._given(outcome.time, "time"),
             outcome.block_steps,
             self._encounters(outcome.encounter_count),
             closest,
-            when,
+            self._given(when, "time"),
         )
+
+    def _encounter(self, kind: str, first: int, second: int, distance: float, time: float) -> Encounter:
+        return Encounter(kind, first, second, self._given(distance, "length"), self._given(time, "time"))
 
     def _encounters(self, count: int) -> list[Encounter]:
         """The encounters that ended the last evolution."""
@@ -569,4 +725,4 @@ class Cluster(Handle):
         arrays.results("times", times)
         check(library.kyoho_integrator_encounters(self._own(), structure))
         rows = zip(kinds.tolist(), first.tolist(), second.tolist(), distances.tolist(), times.tolist())
-        return [Encounter(word(structures.ENCOUNTERS, kind), *others) for kind, *others in rows]
+        return [self._encounter(word(structures.ENCOUNTERS, kind), *others) for kind, *others in rows]

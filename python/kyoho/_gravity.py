@@ -15,6 +15,7 @@ from ._errors import Error, chosen
 from ._numbers import integer, integer_or_none, is_single, number, number_or_none, text_or_none
 from ._results import Forces, Sources, TreeErrors
 from ._system import DEVICES, System
+from ._units import gravitational_constant, has_unit, in_unit
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -107,6 +108,8 @@ def gravity(
     backend: str | None = ...,
     devices: str | None = ...,
     threads: int | None = ...,
+    G: float = ...,
+    units: str | None = ...,
     out: tuple[Numbers, Numbers] | None = ...,
 ) -> tuple[Numbers, Numbers]: ...
 @overload
@@ -123,6 +126,8 @@ def gravity(
     backend: str | None = ...,
     devices: str | None = ...,
     threads: int | None = ...,
+    G: float = ...,
+    units: str | None = ...,
     out: Numbers | None = ...,
 ) -> Numbers: ...
 @overload
@@ -139,6 +144,8 @@ def gravity(
     backend: str | None = ...,
     devices: str | None = ...,
     threads: int | None = ...,
+    G: float = ...,
+    units: str | None = ...,
     out: Any = ...,
 ) -> Any: ...
 def gravity(
@@ -154,9 +161,11 @@ def gravity(
     backend: str | None = None,
     devices: str | None = None,
     threads: int | None = None,
+    G: float = 1.0,
+    units: str | None = None,
     out: Any = None,
 ) -> Any:
-    """Gravitational accelerations and potentials of bodies, with G = 1.
+    """Gravitational accelerations and potentials of bodies, with G = 1 unless you say otherwise.
 
     Parameters
     ----------
@@ -183,6 +192,10 @@ def gravity(
         Whether potentials are wanted too.
     backend, devices, threads
         As for :class:`kyoho.System`.
+    G : float
+        The gravitational constant.
+    units : str
+        In its place, the units of the arrays: see :func:`kyoho.gravitational_constant`.
     out : array, or tuple of two
         The accelerations, ``(m, 3)``, and the potentials, ``(m,)``, to write to.
 
@@ -195,6 +208,10 @@ def gravity(
 
     Arrays of a CUDA device (cupy, torch, numba, or any with ``__cuda_array_interface__`` or DLPack)
     stay there, and the results are of the same kind.
+
+    Quantities of astropy are taken where positions and masses both are some. Then the accelerations
+    are in ``km2 / (s2 unit)``, where ``unit`` is that of the positions, and the potentials in
+    ``km2 / s2``.
 
     Raises
     ------
@@ -211,6 +228,17 @@ def gravity(
     >>> kyoho.gravity([[0, 0, 0]], [3.0], at=[[0, 0, 4]], potential=False)
     array([[ 0.    ,  0.    , -0.1875]])
     """
+    if has_unit(positions) or has_unit(masses) or has_unit(eps) or has_unit(at):
+        if G != 1 or units is not None or out is not None:
+            raise Error("G, units or out is given; allowed: none of them where arrays have units")
+        positions, masses, eps, at, G, given = _without_units(positions, masses, eps, at)
+        machine: dict[str, Any] = {"backend": backend, "devices": devices, "threads": threads}
+        found = gravity(positions, masses, eps, at, accuracy, theta, precision, G=G, **machine)
+        results = tuple(result * unit for result, unit in zip(found, given))
+        return results if potential else results[0]
+    constant = number("G", G, above=0) if units is None else gravitational_constant(units)
+    if units is not None and G != 1:
+        raise Error("G and units are given; allowed: one of them")
     softening2 = _squared(eps)
     forces = None if out is None else _as_forces(out, potential)
     options = (precision, backend, devices, threads, accuracy, theta)
@@ -220,6 +248,13 @@ def gravity(
     else:
         given = (places, None, None, None, indices, softening2)
         forces = system._force(given, nj, forces, _WORDS if at is None else _WORDS_AT)
+    if constant != 1:
+        scaled = (forces.accelerations, forces.potentials) if potential else (forces.accelerations,)
+        try:
+            for result in scaled:
+                result *= constant
+        except TypeError as error:
+            raise Error(f"G is {constant}; allowed: 1 where results are arrays without products: {error}") from error
     return (forces.accelerations, forces.potentials) if potential else forces.accelerations
 
 
@@ -245,6 +280,8 @@ def tree_error(
     >>> kyoho.tree_error([[0, 0, 0], [2, 0, 0]], [1.0, 1.0], accuracy=1e-3, precision="double")
     TreeErrors(median=0.0, percentile_90=0.0, percentile_99=0.0, worst=0.0)
     """
+    if has_unit(positions) or has_unit(masses) or has_unit(eps) or has_unit(at):
+        positions, masses, eps, at, *_ = _without_units(positions, masses, eps, at)
     if accuracy is None and theta is None:
         raise Error("accuracy and theta are None; allowed: one of them, for a tree")
     softening2 = number("eps", eps, least=0) ** 2
@@ -394,6 +431,27 @@ def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> 
     if arrays.device_array is not None:
         return system, count, numbers_like(positions, "positions", count), positions
     return system, count, _kept.numbers_below(count), positions
+
+
+def _without_units(positions: Any, masses: Any, eps: Any, at: Any) -> tuple[Any, ...]:
+    """The numbers of quantities, the gravitational constant of their units, and the units of results."""
+    from astropy import units
+
+    for name, value in (("positions", positions), ("masses", masses)):
+        if not has_unit(value):
+            raise Error(f"{name} has no unit; allowed: quantities, as other arguments are some")
+    length, mass = (units.Quantity(value, copy=False).unit for value in (positions, masses))
+    speed2 = (units.km / units.s) ** 2
+    lengths = [
+        None if value is None else in_unit(name, value, length)
+        for name, value in (("positions", positions), ("eps", eps), ("at", at))
+    ]
+    constant = gravitational_constant("SI") * units.m**3 / (units.kg * units.s**2)
+    try:
+        factor = constant.to_value(speed2 * length / mass)
+    except units.UnitConversionError:
+        raise Error(f"positions and masses are in {length} and {mass}; allowed: lengths and masses") from None
+    return lengths[0], in_unit("masses", masses, mass), lengths[1], lengths[2], factor, (speed2 / length, speed2)
 
 
 def _squared(eps: Any) -> Any:

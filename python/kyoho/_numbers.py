@@ -100,7 +100,8 @@ def refuse_units_and_masks(name: str, value: Any) -> None:
                 refuse_units_and_masks(name, item)
         return
     if hasattr(value, "unit") or hasattr(value, "units"):
-        raise Error(f"{name} has a unit; allowed: plain numbers, such as its value in units with G = 1")
+        allowed = "plain numbers; kyoho.gravity takes quantities, and so does kyoho.Cluster(units='pc Msun Myr')"
+        raise Error(f"{name} has a unit; allowed: {allowed}")
     mask = getattr(value, "mask", None)
     if mask is not None and not callable(mask):
         raise Error(f"{name} has a mask; allowed: plain arrays")

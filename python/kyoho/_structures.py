@@ -18,6 +18,7 @@ SCOPES = {"full": 1, "regular": 2}
 BACKENDS = {"cpu": 1, "cuda": 2, "opencl": 3}
 CRITERIA = {"by mass": 1, "plain": 2}
 STEP_CRITERIA = {"usual": 0, "order": 1, "average": 2}
+FIELD_VALUES = {"potential": 0, "acceleration": 1, "jerk": 2}
 EVOLUTION_ENDS = {"time": 0, "encounter": 1, "block steps": 2, "caller": 3}
 FEW_BODY_ENDS = {"time": 0, "escape": 1, "exchange": 2, "collision": 3, "steps": 4, "no step": 5, "merger": 6}
 ENCOUNTERS = {"approach": 1, "collision": 2}
@@ -27,6 +28,8 @@ AllGatherCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_int32, c_voi
 AllToAllCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, _COUNTS, _COUNTS, c_void_p, _COUNTS, _COUNTS)
 AbortCallback = ctypes.CFUNCTYPE(None, c_void_p)
 ProgressCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_double, c_uint64)
+_NUMBERS = ctypes.POINTER(c_double)
+FieldFunction = ctypes.CFUNCTYPE(c_int32, c_void_p, c_int32, c_double, c_int32, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS)
 
 
 def _arrays(*names: str) -> list[tuple[str, type]]:

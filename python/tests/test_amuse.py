@@ -49,6 +49,31 @@ def test_parameters_are_refused_where_they_are_set(amuse_kyoho, code, function, 
     assert got.value == before
 
 
+def test_fields_stay_where_a_parameter_changes(amuse_kyoho):
+    worker = importlib.import_module("amuse_kyoho.dynamics_worker").KyohoWorker()
+    worker.set_backend(backend="cpu")
+    worker.add_field("point_mass", "mass=1.0")
+    with pytest.raises(kyoho.Error, match="the parameter 'radius' of the field 'plummer' is 'not given'"):
+        worker.add_field("plummer", "mass=1.0")
+    with pytest.raises(kyoho.Error, match="have 'mass'; allowed: NAME=NUMBER"):
+        worker.add_field("point_mass", "mass")
+    one = types.SimpleNamespace()
+    worker.new_particle(one, *([value] for value in (2.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0)), npoints=1)
+    # On a circle with period 2 pi; the order makes a new cluster, at another time.
+    worker.evolve_model(0.5)
+    worker.set_order(order=6)
+    worker.evolve_model(1.5707963267948966)
+    place = [types.SimpleNamespace() for _ in range(3)]
+    worker.get_position(one.value, *place, npoints=1)
+    assert [value.value[0] for value in place] == pytest.approx([0, 1, 0], abs=1e-5)
+    energy = types.SimpleNamespace()
+    worker.get_potential_energy(energy)
+    assert energy.value == pytest.approx(-2, abs=1e-4)
+    worker.set_is_time_reversed_allowed(is_time_reversed_allowed=1)
+    with pytest.raises(kyoho.Error, match="allowed: later ones where there are fields"):
+        worker.evolve_model(1.0)
+
+
 def test_the_version_is_where_amuse_looks_for_it(amuse_kyoho, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: f"that of {name}")
     found = importlib.import_module(".._version", "amuse_kyoho.dynamics").version

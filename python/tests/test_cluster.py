@@ -423,6 +423,74 @@ def test_fields_act_on_bodies_and_are_part_of_their_energy(order):
     assert cluster.field_energy == other.field_energy
 
 
+def _pull(positions, velocities, time):
+    return -positions / numpy.linalg.norm(positions, axis=1, keepdims=True) ** 3
+
+
+def _jerk(positions, velocities, accelerations, time):
+    r = numpy.linalg.norm(positions, axis=1, keepdims=True)
+    along = 3 * (positions * velocities).sum(axis=1, keepdims=True) / r**2
+    return -(velocities - along * positions) / r**3
+
+
+# The functions of the field of a point.
+POINT = (_pull, _jerk, lambda positions, velocities, time: -1 / numpy.linalg.norm(positions, axis=1))
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_function_is_a_field(order):
+    clusters = [kyoho.Cluster(order, dt_max=1 / 256, backend="cpu", threads=1) for _ in range(2)]
+    for cluster in clusters:
+        cluster.add([[1, 0, 0], [0, 2, 0]], [2e-3, 1e-3], [[0, 1, 0], [0.7, 0, 0]])
+    pull, jerk, potential = POINT
+    clusters[0].add_field(pull, potential=potential, jerk=jerk if order == 4 else None)
+    clusters[1].add_field("point_mass", mass=1)
+    for cluster in clusters:
+        cluster.evolve(3.0)
+    assert numpy.allclose(clusters[0].positions, clusters[1].positions, rtol=0, atol=1e-12)
+    assert abs(clusters[0].field_energy / clusters[1].field_energy - 1) < 1e-12
+    assert clusters[0].energies.potential < clusters[0].field_energy
+    with pytest.raises(kyoho.Error, match="'a function'; allowed: built-in fields and texts"):
+        pickle.dumps(clusters[0])
+
+
+@pytest.mark.parametrize(
+    "wrong, error, words",
+    [
+        (lambda *_: 1 / 0, ZeroDivisionError, "division"),
+        (lambda positions, *_: positions[0], kyoho.Error, r"have the shape \(3,\); allowed: \(1, 3\)"),
+        (lambda positions, *_: positions * numpy.nan, kyoho.Error, "body 7 in the field 'function' is NaN"),
+    ],
+)
+def test_what_a_function_of_a_field_raises_ends_the_call(wrong, error, words):
+    cluster = kyoho.Cluster(2, dt_max=0.1, backend="cpu", threads=1)
+    cluster.add([[1, 0, 0]], [1.0], identifiers=[7])
+    cluster.add_field(wrong, potential=lambda *_: cluster.time)
+    with pytest.raises(error, match=words):
+        cluster.evolve(1.0)
+    # It may not call the cluster.
+    for call in (lambda: cluster.energies, lambda: cluster.field_energy):
+        with pytest.raises(kyoho.Error, match="may not call it"):
+            call()
+
+
+def test_a_centre_moves_and_is_pickled():
+    times = numpy.linspace(0, 2, 5)
+    path = numpy.column_stack([1 + 0 * times, 0.25 * times, 0 * times])
+    for centre in ((times, path), (times, path, [[0, 0.25, 0]] * 5)):
+        cluster = kyoho.Cluster(6, backend="cpu", threads=1)
+        cluster.add([[1, 0, 0]], [2.0], [[0, 0.25, 0]])
+        cluster.add_field("plummer", centre=centre, mass=3.0, radius=0.5)
+        cluster.evolve(0.5)
+        other = pickle.loads(pickle.dumps(cluster))
+        for one in (cluster, other):
+            one.evolve(1.9)
+            assert numpy.allclose(one.positions, [[1, 0.475, 0]], rtol=0, atol=1e-13)
+        assert cluster.positions.tobytes() == other.positions.tobytes()
+        with pytest.raises(kyoho.Error, match="'plummer' is '3'; allowed: 0 to 2"):
+            cluster.evolve(3.0)
+
+
 def test_a_wrong_field_is_refused_and_changes_nothing():
     cluster = kyoho.Cluster(backend="cpu", threads=1)
     cluster.add([[1, 0, 0]], [2.0])
@@ -434,7 +502,15 @@ def test_a_wrong_field_is_refused_and_changes_nothing():
         ("plummer", {"mass": 1, "radius": numpy.nan}, "radius is nan; allowed: finite numbers"),
         ("plummer", {"mass": 1, "radius": "x"}, "radius is"),
         ("pair p\nj pos: vec3<f64>\nresult potential: f64 sum\nbody\n  potential += 1\n", {}, "allowed"),
-        (7, {}, "field is 7; allowed: a name or a text"),
+        (7, {}, "field is 7; allowed: a name, a text or a function"),
+        (POINT[0], {}, "jerk is None; allowed: a function, which order 4 needs"),
+        (POINT[0], {"jerk": 3}, "jerk is 3; allowed: a function"),
+        (POINT[0], {"jerk": POINT[1], "mass": 3}, "mass is a parameter of a field that is a function"),
+        (POINT[0], {"jerk": POINT[1], "centre": 3}, "centre is given; allowed: None"),
+        ("point_mass", {"mass": 1, "centre": ([0, 1],)}, "centre has no such parts"),
+        ("point_mass", {"mass": 1, "centre": ([0, 1], [0, 1])}, "the positions of centre have the shape (2,)"),
+        ("point_mass", {"mass": 1, "centre": ([0], [[0, 0, 0]])}, "is '1 times'; allowed: two times or more"),
+        ("point_mass", {"mass": 1, "centre": ([1, 1], [[0, 0, 0]] * 2)}, "'1 after 1'; allowed: times that rise"),
     ):
         with pytest.raises(kyoho.Error, match=re.escape(words)):
             cluster.add_field(field, **parameters)

@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python(?: (\w+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILES = [ROOT / "README.md", ROOT / "python/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCKS = {str(page.relative_to(ROOT)): found for page in FILES if (found := BLOCK.findall(page.read_text()))}
-NEEDS = {"amuse", "gpu", "h5py", "mpi"}
+NEEDS = {"amuse", "astropy", "gpu", "h5py", "mpi"}
 MODULES = ["kyoho", *(module.name for module in pkgutil.walk_packages(kyoho.__path__, "kyoho."))]
 
 

@@ -52,6 +52,13 @@ def test_star_cluster(tmp_path):
     assert len(rows) == 21 and all(abs(error) < 1e-5 and 0 < heavy < 3 for _, heavy, _, error in rows)
 
 
+def test_tidal_tail(tmp_path):
+    rows = run("tidal_tail.py", tmp_path, "--stars", "60", "--end", "0.3")
+    assert len(rows) == 21 and all(abs(error) < 1e-5 for *_, error in rows)
+    # Stars leave the cluster for tails.
+    assert rows[0][1] > 0.9 > 0.8 > rows[-1][1] and rows[0][2] < 1 and rows[-1][2] > 3
+
+
 def test_rotation_curve(tmp_path):
     rows = run("rotation_curve.py", tmp_path, "--bodies", "20000")
     assert len(rows) == 10 and all(abs(halo / formula - 1) < 0.1 for _, _, halo, formula, _ in rows[1:])

@@ -24,6 +24,7 @@ TYPES = {
     "kyoho_all_to_all_callback": _structures.AllToAllCallback,
     "kyoho_abort_callback": _structures.AbortCallback,
     "kyoho_progress_callback": _structures.ProgressCallback,
+    "kyoho_field_function": _structures.FieldFunction,
 }
 
 
@@ -68,6 +69,7 @@ def test_numbers():
         "BACKEND": _structures.BACKENDS,
         "NEIGHBOUR_CRITERION": _structures.CRITERIA,
         "EVOLUTION_END": _structures.EVOLUTION_ENDS,
+        "FIELD_VALUE": _structures.FIELD_VALUES,
         "FEW_BODY_END": _structures.FEW_BODY_ENDS,
         "STEP_CRITERION": _structures.STEP_CRITERIA,
         "ENCOUNTER": _structures.ENCOUNTERS,

@@ -11,7 +11,7 @@ from amuse.ic.plummer import new_plummer_model
 from amuse.support.exceptions import CodeException
 from amuse.test.amusetest import TestWithMPI
 from amuse.test.suite.codes_tests.gd_tests import _TestGravitationalDynamicsInterface, _TestGravityCodes
-from amuse.units import nbody_system, units
+from amuse.units import constants, nbody_system, units
 from amuse_kyoho import Kyoho, KyohoField, KyohoInterface
 
 length, mass, speed, time = nbody_system.length, nbody_system.mass, nbody_system.speed, nbody_system.time
@@ -149,6 +149,29 @@ def test_time_goes_back_where_that_is_allowed():
     gravity.evolve_model(0 | time)
     assert gravity.model_time == 0 | time
     assert (gravity.particles.position - model.position).lengths().max() < 1e-8 | length
+    gravity.stop()
+
+
+def test_a_field_has_quantities_as_parameters():
+    converter = nbody_system.nbody_to_si(1 | units.MSun, 1 | units.au)
+    planet = Particles(1)
+    planet.mass, planet.radius = 1e-9 | units.MSun, 0 | units.km
+    planet.position = [[1, 0, 0]] | units.au
+    circular = (constants.G * (1 | units.MSun) / (1 | units.au)).sqrt()
+    planet.vx, planet.vy, planet.vz = 0 * circular, circular, 0 * circular
+    gravity = Kyoho(converter)
+    gravity.parameters.order = 6
+    gravity.add_field("point_mass", mass=1 | units.MSun)
+    gravity.particles.add_particles(planet)
+    gravity.evolve_model(0.5 * numpy.pi * (1 | units.au) / circular)
+    assert numpy.allclose(gravity.particles.position.value_in(units.au), [[0, 1, 0]], atol=1e-5)
+    gravity.stop()
+    gravity = Kyoho()
+    with pytest.raises(ValueError, match="has no N-body unit"):
+        gravity.add_field("point_mass", mass=1 | units.MSun)
+    gravity.add_field("plummer", mass=2 | mass, radius=0.5)
+    with pytest.raises(CodeException, match="'plumer'"):
+        gravity.add_field("plumer", mass=2 | mass)
     gravity.stop()
 
 

@@ -75,6 +75,63 @@ fn a_resumed_run_has_its_fields_and_the_same_bits() {
 }
 
 #[test]
+fn a_centre_is_read_from_a_file_and_resumed() {
+    let folder = folder("centre");
+    let bodies = bodies(&folder);
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    };
+    let line = write("line.txt", "# time x y z\n0 0 0 0\n1 0.5 1 0 # a node\n");
+    let curve = write("curve.txt", "0 0 0 0 0.5 1 0\n1 0.5 1 0 0.5 1 0\n");
+    for (format, extension) in [("text", "txt"), ("hdf5", "h5")] {
+        let mut ends = Vec::new();
+        for path in [&line, &curve] {
+            let field = format!("plummer,centre={path},radius=0.5,mass=2");
+            let to = folder.join(format!("{format}-{}", ends.len()));
+            let all = [&bodies, "--field", &field, "--interval", "0.1", "--t-end", "0.3", "--format", format];
+            let whole = run(&[&all[..], &["--output", &to.display().to_string()]].concat()).unwrap();
+            let from = to.join(format!("snapshot-000001.{extension}")).display().to_string();
+            let part = run(&["--resume", &from, "--t-end", "0.3"]).unwrap();
+            assert_eq!(part["final_energy"], whole["final_energy"], "{format}");
+            ends.push(whole["final_energy"].as_f64().unwrap());
+            let beyond = run(&["--resume", &from, "--t-end", "2"]).unwrap_err();
+            assert!(
+                beyond.contains("of the field 'plummer' is '2'; allowed: 0 to 1, the times of its nodes"),
+                "{beyond}"
+            );
+        }
+        // Both are the same straight line, and no other than a centre at rest.
+        assert!((ends[0] / ends[1] - 1.0).abs() < 1e-12, "{ends:?}");
+        let rests = run(&[&bodies, "--field", "plummer,radius=0.5,mass=2", "--t-end", "0.3"]).unwrap();
+        assert!((ends[0] / rests["final_energy"].as_f64().unwrap() - 1.0).abs() > 1e-3);
+    }
+    let refused = |name: &str, text: &str| {
+        let field = format!("point_mass,mass=1,centre={}", write(name, text));
+        run(&[&bodies, "--field", &field]).unwrap_err()
+    };
+    assert!(refused("words.txt", "0 0 0\n").contains("line 1: it has 3 words; allowed: 4 numbers"));
+    assert!(refused("mixed.txt", "0 0 0 0\n1 0 0 0 0 0 0\n").contains("line 2: it has 7 words"));
+    assert!(refused("one.txt", "0 0 0 0\n").contains("one.txt: the nodes of a field's centre is '1 times'"));
+}
+
+#[test]
+fn units_give_the_gravitational_constant() {
+    let folder = folder("units");
+    let bodies = bodies(&folder);
+    let energy = |more: &[&str]| {
+        let field = [bodies.as_str(), "--field", "plummer,mass=1,radius=0.5", "--t-end", "0.1"];
+        run(&[&field[..], more].concat()).map(|report| report["energies"][0]["potential"].as_f64().unwrap())
+    };
+    let [named, number] =
+        [&["--units", "kpc 1e10Msun km/s"][..], &["--G", "43009.1727"]].map(|more| energy(more).unwrap());
+    assert!((named / number - 1.0).abs() < 1e-9, "{named} {number}");
+    assert!(energy(&["--units", "kpc"]).unwrap_err().contains("--units is 'kpc'; allowed: SI, or a length (m, cm"));
+    assert!(energy(&["--units", "SI", "--G", "2"]).unwrap_err().contains("cannot be used with"));
+}
+
+#[test]
 fn a_wrong_field_is_named() {
     let folder = folder("wrong");
     let bodies = bodies(&folder);

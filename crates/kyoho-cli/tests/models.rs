@@ -26,8 +26,14 @@ fn comments(text: &str) -> Vec<&str> {
 }
 
 /// Models in standard N-body units with their kinetic energies.
-const ISOLATED: [(&str, f64); 4] =
-    [("plummer", 0.25), ("hernquist", 0.25), ("uniform-sphere", 0.25), ("cold-collapse", 0.0)];
+const ISOLATED: [(&str, f64); 6] = [
+    ("plummer", 0.25),
+    ("hernquist", 0.25),
+    ("king --w0 3", 0.25),
+    ("king --w0 9.5", 0.25),
+    ("uniform-sphere", 0.25),
+    ("cold-collapse", 0.0),
+];
 
 #[test]
 fn every_model_has_a_seed_and_comes_as_lines() {
@@ -74,8 +80,9 @@ fn a_file_has_the_model_in_either_format_and_its_description_is_printed() {
 fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
     for (arguments, parts) in [
         ("model", ["Usage", "plummer"]),
-        ("model king 10", ["king", "subcommand"]),
+        ("model emperor 10", ["emperor", "subcommand"]),
         ("model plummer 1", ["1", "from 2"]),
+        ("model king 10 --w0 0", ["--w0 is 0", "0.1 to 12"]),
         ("model hernquist 10 --format fits", ["--format is 'fits'", "text, hdf5"]),
         ("model hernquist 10 --format hdf5", ["--format is 'hdf5'", "with --output FILE"]),
     ] {

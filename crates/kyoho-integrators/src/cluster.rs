@@ -13,7 +13,7 @@ use kyoho_few_body::Binary;
 use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
 use super::energy::{Energies, Energy, NearestBodies};
-use super::fields::{Field, Fields, Parameters};
+use super::fields::{Centre, Field, FieldFunction, Fields, Parameters};
 use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
 use super::subsystems::Subsystem;
 use super::{Approach, Counts, EnergyJump, Integrator};
@@ -264,10 +264,39 @@ impl Cluster {
         self.add_made_field(Field::new(field, parameters, self.setup.order, self.setup.level)?)
     }
 
+    /// Adds a field as [`Cluster::add_field`] does, whose centre moves.
+    pub fn add_moving_field(&mut self, field: &str, parameters: &Parameters, centre: Centre) -> Result<()> {
+        let field = Field::new(field, parameters, self.setup.order, self.setup.level)?;
+        self.add_made_field(field.with_centre(Some(centre)))
+    }
+
     /// Adds a field as [`Cluster::add_field`] does, from the names of parameters, with spaces between
     /// them, and the numbers of all of these, one after another.
-    pub fn add_listed_field(&mut self, field: &str, names: &str, numbers: &[f64]) -> Result<()> {
-        self.add_made_field(Field::listed(field, names, numbers, self.setup.order, self.setup.level)?)
+    pub fn add_listed_field(
+        &mut self,
+        field: &str,
+        names: &str,
+        numbers: &[f64],
+        centre: Option<Centre>,
+    ) -> Result<()> {
+        let field = Field::listed(field, names, numbers, self.setup.order, self.setup.level)?;
+        self.add_made_field(field.with_centre(centre))
+    }
+
+    /// Adds a field that a function gives, in order 2 its accelerations, in order 4 jerks too. A state
+    /// cannot have it.
+    pub fn add_field_function(&mut self, function: FieldFunction, has_potential: bool) -> Result<()> {
+        let order = self.setup.order;
+        if order > Order::Fourth {
+            return Err(Error::BadOption {
+                name: "the order of an integrator with a field that is a function".into(),
+                value: (order as i32).to_string(),
+                allowed: "2 and 4, which need no derivatives beyond the jerk".into(),
+            });
+        }
+        self.integrator.fields_mut().add_function(function, has_potential)?;
+        self.is_changed = true;
+        Ok(())
     }
 
     fn add_made_field(&mut self, field: Field) -> Result<()> {
@@ -276,7 +305,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Returns the fields, in the order in which they were added.
+    /// Returns the fields that are no functions, in the order in which they were added.
     pub fn fields(&self) -> &[Field] {
         self.integrator.fields().all()
     }
@@ -306,6 +335,9 @@ impl Cluster {
         if interval == 0.0 || self.identifiers.is_empty() {
             self.time = to;
             return Ok(Evolution { end: EvolutionEnd::Time, block_steps: 0, approach: None });
+        }
+        for time in [start, to] {
+            self.fields().iter().try_for_each(|field| field.check_time(time))?;
         }
         self.integrator.fields_mut().start = start;
         self.integrator.set_plan(self.choices.plan(&self.setup, self.tree, interval)?);

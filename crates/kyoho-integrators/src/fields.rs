@@ -1,5 +1,8 @@
 //! Fields that act on all bodies beside their own gravity.
 
+mod centre;
+mod function;
+
 use kyoho_core::{Error, Level, Order, Result, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_language::FieldProgram;
@@ -9,6 +12,12 @@ use kyoho_language::field::{BUILT_IN, BuiltIn, Constants, FieldWork, MOST};
 
 use super::body::{Body, Vector, sum, vector};
 
+pub use centre::Centre;
+pub use function::{FieldFunction, FieldQuestion, FieldValue};
+
+use centre::Motion;
+use function::{Function, Functions, NotFinite};
+
 /// Up to this many bodies are evaluated one after another, which is faster than a block of lanes, most
 /// of which they would leave empty.
 const FEW: usize = 3;
@@ -17,6 +26,9 @@ const FEW: usize = 3;
 const NAMES: [&str; MOST] = ["acceleration", "jerk", "snap", "crackle"];
 
 const WHAT: &str = "the bodies in a field";
+const ENERGIES: &str = "energies in fields";
+/// The name of a field that is a function, in errors.
+const FUNCTION: &str = "function";
 
 /// Names of parameters, each with its numbers.
 pub type Parameters<'a> = [(&'a str, &'a [f64])];
@@ -27,39 +39,66 @@ pub struct Field {
     given: String,
     program: FieldProgram,
     numbers: Vec<f64>,
+    centre: Option<Centre>,
 }
 
 impl Field {
     /// Returns the field that has a built-in name, or that is a text, for bodies of an order.
     pub fn new(given: &str, parameters: &Parameters, order: Order, level: Level) -> Result<Field> {
-        let program = program(given, order, level)?;
-        let numbers = program.numbers(parameters)?;
-        Field { given: String::new(), program, numbers }.named(given)
+        Field::made(given, order, level, |program| program.numbers(parameters))
     }
 
     /// Returns a field as [`Field::new`] does, from the names of parameters, with spaces between them,
     /// and the numbers of all of these, one after another.
     pub fn listed(given: &str, names: &str, numbers: &[f64], order: Order, level: Level) -> Result<Field> {
-        let program = program(given, order, level)?;
-        let numbers = program.listed_numbers(names, numbers)?;
-        Field { given: String::new(), program, numbers }.named(given)
+        Field::made(given, order, level, |program| program.listed_numbers(names, numbers))
     }
 
     /// Returns a field as [`Field::new`] does, with the numbers of all parameters in their order.
     pub fn with_numbers(given: &str, numbers: &[f64], order: Order, level: Level) -> Result<Field> {
-        let program = program(given, order, level)?;
-        let mut names = String::new();
-        for (name, _) in &program.parameters {
-            memory::append(&mut names, name, WHAT)?;
-            memory::append(&mut names, " ", WHAT)?;
-        }
-        let numbers = program.listed_numbers(&names, numbers)?;
-        Field { given: String::new(), program, numbers }.named(given)
+        Field::made(given, order, level, |program| {
+            let mut names = String::new();
+            for (name, _) in &program.parameters {
+                memory::append(&mut names, name, WHAT)?;
+                memory::append(&mut names, " ", WHAT)?;
+            }
+            program.listed_numbers(&names, numbers)
+        })
     }
 
-    fn named(mut self, given: &str) -> Result<Field> {
-        memory::append(&mut self.given, given, "the text of a field")?;
-        Ok(self)
+    /// Returns the field whose numbers a function finds.
+    fn made(
+        given: &str,
+        order: Order,
+        level: Level,
+        numbers: impl Fn(&FieldProgram) -> Result<Vec<f64>>,
+    ) -> Result<Field> {
+        let compiled =
+            |text: &str| FieldProgram::new(text, order as usize / 2, level).map_err(|fault| fault.into_error());
+        let known = built_in(given)?;
+        let mut program = compiled(known.map_or(given, |known| known.text))?;
+        let numbers = numbers(&program)?;
+        if let Some(made) = known.and_then(|known| known.made) {
+            program = compiled(&made(&numbers)?)?;
+        }
+        let mut copy = String::new();
+        memory::append(&mut copy, given, "the text of a field")?;
+        Ok(Field { given: copy, program, numbers, centre: None })
+    }
+
+    /// Returns the field with a centre that moves: positions and velocities are relative to it.
+    pub fn with_centre(self, centre: Option<Centre>) -> Field {
+        Field { centre, ..self }
+    }
+
+    /// Returns the centre, if it moves.
+    pub fn centre(&self) -> Option<&Centre> {
+        self.centre.as_ref()
+    }
+
+    /// Fails if the centre is not known at a time.
+    pub fn check_time(&self, time: f64) -> Result<()> {
+        self.centre.iter().try_for_each(|centre| centre.check(time, self.name()))
     }
 
     /// Returns the built-in name or the text by which it was made.
@@ -91,25 +130,23 @@ impl Field {
     }
 }
 
-/// Two fields are equal that were made of the same text with the same numbers.
+/// Two fields are equal that were made of the same text with the same numbers and centre.
 impl PartialEq for Field {
     fn eq(&self, other: &Field) -> bool {
-        (&self.given, &self.numbers) == (&other.given, &other.numbers)
+        (&self.given, &self.numbers, &self.centre) == (&other.given, &other.numbers, &other.centre)
     }
 }
 
-/// A word alone is a name, anything else a text.
-fn program(given: &str, order: Order, level: Level) -> Result<FieldProgram> {
-    let text = if given.trim().contains(char::is_whitespace) {
-        given
-    } else {
-        BuiltIn::from_name(given.trim()).map(|field| field.text).ok_or_else(|| Error::BadOption {
-            name: "the field".into(),
-            value: given.into(),
-            allowed: format!("a text that begins with 'pair', or {}", listed(BUILT_IN.map(|field| field.name))),
-        })?
-    };
-    FieldProgram::new(text, order as usize / 2, level).map_err(|fault| fault.into_error())
+/// Returns the built-in field with a name. A word alone is a name, anything else a text.
+fn built_in(given: &str) -> Result<Option<BuiltIn>> {
+    if given.trim().contains(char::is_whitespace) {
+        return Ok(None);
+    }
+    BuiltIn::from_name(given.trim()).map(Some).ok_or_else(|| Error::BadOption {
+        name: "the field".into(),
+        value: given.into(),
+        allowed: format!("a text that begins with 'pair', or {}", listed(BUILT_IN.map(|field| field.name))),
+    })
 }
 
 /// The fields of a run.
@@ -121,6 +158,9 @@ pub struct Fields {
     threads: Threads,
     work: Vec<Work>,
     found: Vec<[Vector; MOST]>,
+    /// Where the centres of the fields are.
+    centres: Vec<Motion>,
+    functions: Functions,
 }
 
 /// What a thread needs.
@@ -150,7 +190,8 @@ impl Fields {
     /// Begins without a field, for this gravitational constant and number of threads.
     pub fn new(gravity: f64, threads: usize) -> Fields {
         let threads = Threads::new(threads);
-        Fields { all: Vec::new(), start: 0.0, gravity, threads, work: Vec::new(), found: Vec::new() }
+        let (found, centres, functions) = (Vec::new(), Vec::new(), Functions::default());
+        Fields { all: Vec::new(), start: 0.0, gravity, threads, work: Vec::new(), found, centres, functions }
     }
 
     /// Adds a field to those that are there.
@@ -159,20 +200,42 @@ impl Fields {
         memory::push(&mut self.all, field, "fields")
     }
 
-    /// Takes these fields in place of those that are there.
+    /// Adds a field that a function gives. Its potential counts in energies if it has one.
+    pub fn add_function(&mut self, function: FieldFunction, has_potential: bool) -> Result<()> {
+        self.functions.add(Function::new(function, has_potential))
+    }
+
+    /// Takes these fields in place of those that are there, functions included.
     pub fn replace(&mut self, fields: Vec<Field>) {
         self.work.clear();
+        self.functions.clear();
         self.all = fields;
     }
 
-    /// Returns the fields, in the order in which they are added.
+    /// Returns the fields that are no functions, in the order in which they are added.
     pub fn all(&self) -> &[Field] {
         &self.all
     }
 
+    /// Whether some are functions.
+    pub fn has_functions(&self) -> bool {
+        !self.functions.is_empty()
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.all.is_empty() && self.functions.is_empty()
+    }
+
+    /// Finds where the centres are at a time.
+    fn move_centres(&mut self, time: f64) -> Result<()> {
+        self.centres.clear();
+        for field in &self.all {
+            field.check_time(time)?;
+            let motion = field.centre.as_ref().map_or([[0.0; 3]; 2 + MOST], |centre| centre.at(time));
+            memory::push(&mut self.centres, motion, WHAT)?;
+        }
+        Ok(())
     }
 
     /// Sees to it that some threads have what they need.
@@ -205,14 +268,66 @@ impl Fields {
         body: impl Fn(usize) -> (usize, [Vector; 2]) + Sync,
         force: impl Fn(usize) -> [Vector; MOST] + Sync,
     ) -> Result<&[[Vector; MOST]]> {
-        if self.all.is_empty() || count == 0 {
+        if self.is_empty() || count == 0 {
             return Ok(&[]);
         }
+        let time = self.start + since_start;
+        self.move_centres(time)?;
+        if self.functions.is_empty() {
+            return self.of_texts(time, (count, given), body, force);
+        }
+        self.ask_functions(time, (count, given), &body, &force)?;
+        let functions = std::mem::take(&mut self.functions);
+        let sums = functions.sums();
+        let outcome = self.of_texts(time, (count, given), body, |place| with(force(place), &sums[place])).map(drop);
+        self.functions = functions;
+        outcome.map(|()| &self.found[..count])
+    }
+
+    /// Asks the functions for the accelerations of bodies, and then for jerks if these are wanted, which
+    /// may depend on the accelerations by all forces.
+    fn ask_functions(
+        &mut self,
+        time: f64,
+        (count, given): (usize, usize),
+        body: &(impl Fn(usize) -> (usize, [Vector; 2]) + Sync),
+        force: &(impl Fn(usize) -> [Vector; MOST] + Sync),
+    ) -> Result<()> {
+        let not_finite = |number: usize, found: Option<NotFinite>| match found {
+            Some(NotFinite { place, value }) => Err(Error::FieldNotFinite {
+                what: NAMES[number],
+                body: body(place).0 as i64,
+                field: FUNCTION.into(),
+                value,
+            }),
+            None => Ok(()),
+        };
+        self.functions.take(count, |place| body(place).1)?;
+        not_finite(0, self.functions.find(time, None)?)?;
+        if given == 1 {
+            return Ok(());
+        }
+        let mut functions = std::mem::take(&mut self.functions);
+        let sums = functions.sums();
+        let outcome = self.of_texts(time, (count, 1), body, |place| with(force(place), &sums[place])).map(drop);
+        let jerks = outcome.and_then(|()| functions.find(time, Some(&|place| self.found[place][0])));
+        self.functions = functions;
+        not_finite(1, jerks?)
+    }
+
+    /// Returns derivatives by other forces and by all fields that are no functions.
+    fn of_texts(
+        &mut self,
+        time: f64,
+        (count, given): (usize, usize),
+        body: impl Fn(usize) -> (usize, [Vector; 2]) + Sync,
+        force: impl Fn(usize) -> [Vector; MOST] + Sync,
+    ) -> Result<&[[Vector; MOST]]> {
         let blocks = count.div_ceil(LANES);
         let jobs = blocks.min(self.threads.count());
         self.make_work(jobs)?;
         memory::lengthen(&mut self.found, count, WHAT, || [[0.0; 3]; MOST])?;
-        let (fields, time, gravity) = (&self.all[..], self.start + since_start, self.gravity);
+        let (fields, centres, gravity) = (&self.all[..], &self.centres[..], self.gravity);
         let of_job = blocks.div_ceil(jobs) * LANES;
         let parts = self.found[..count].chunks_mut(of_job).zip(&mut self.work).enumerate();
         self.threads.each(parts, |(job, (found, work))| {
@@ -222,9 +337,9 @@ impl Fields {
                 let body = |place: usize| body(first + place).1;
                 let force = |place: usize| force(first + place);
                 let failure = if found.len() <= FEW {
-                    work.one_by_one(fields, given, found, body, force)
+                    work.one_by_one((fields, centres), given, found, body, force)
                 } else {
-                    work.block(fields, given, found, body, force)
+                    work.block((fields, centres), given, found, body, force)
                 };
                 if let Some(failure) = failure {
                     work.failure = Some(Failure { place: first + failure.place, ..failure });
@@ -246,25 +361,47 @@ impl Fields {
     /// Returns the energy of bodies in the fields at a time: the sum of each mass times the potential.
     /// Fields that have no potential give none.
     pub fn energy(&mut self, bodies: &[Body], time: f64) -> Result<f64> {
-        if self.all.is_empty() {
+        if self.is_empty() {
             return Ok(0.0);
         }
         self.make_work(1)?;
-        let (fields, work) = (&self.all, &mut self.work[0]);
+        self.move_centres(time)?;
+        let (fields, centres, work) = (&self.all, &self.centres, &mut self.work[0]);
         work.begin(fields, self.gravity, time);
-        let mut terms = memory::room(bodies.len() * fields.len(), "energies in fields")?;
-        for (number, body) in bodies.iter().enumerate() {
-            for (field, work) in fields.iter().zip(&mut work.fields) {
-                let value = field.program.potential(work, &[body.position, body.velocity]);
-                if !value.is_finite() {
-                    let (body, field) = (number as i64, field.program.name.clone());
-                    return Err(Error::FieldNotFinite { what: "potential", body, field, value });
-                }
-                terms.push(body.mass * value);
+        let mut terms = memory::room(bodies.len() * fields.len(), ENERGIES)?;
+        let mut add = |number: usize, value: f64, field: &str| {
+            if !value.is_finite() {
+                let (body, field) = (number as i64, field.into());
+                return Err(Error::FieldNotFinite { what: "potential", body, field, value });
             }
+            memory::push(&mut terms, bodies[number].mass * value, ENERGIES)
+        };
+        for (number, body) in bodies.iter().enumerate() {
+            let motion = [body.position, body.velocity];
+            for ((field, centre), work) in fields.iter().zip(centres).zip(&mut work.fields) {
+                let value = field.program.potential(work, &relative(&motion, centre));
+                add(number, value, field.name())?;
+            }
+        }
+        if !self.functions.is_empty() {
+            self.functions.take(bodies.len(), |place| [bodies[place].position, bodies[place].velocity])?;
+            self.functions.potentials(time, |number, value| add(number, value, FUNCTION))?;
         }
         Ok(sum(terms))
     }
+}
+
+/// Returns a motion as it is seen from a centre.
+fn relative<const N: usize>(motion: &[Vector; N], centre: &Motion) -> [Vector; N] {
+    std::array::from_fn(|number| vector(|k| motion[number][k] - centre[number][k]))
+}
+
+/// Returns derivatives with those of functions.
+fn with(mut force: [Vector; MOST], more: &[Vector; 2]) -> [Vector; MOST] {
+    for (force, more) in force.iter_mut().zip(more) {
+        *force = vector(|k| force[k] + more[k]);
+    }
+    force
 }
 
 impl Work {
@@ -276,7 +413,7 @@ impl Work {
 
     fn one_by_one(
         &mut self,
-        fields: &[Field],
+        (fields, centres): (&[Field], &[Motion]),
         given: usize,
         found: &mut [[Vector; MOST]],
         body: impl Fn(usize) -> [Vector; 2],
@@ -288,6 +425,7 @@ impl Work {
             motion[..2].copy_from_slice(&body(place));
             for number in 0..given {
                 for (field, work) in self.fields.iter_mut().enumerate() {
+                    let motion = relative(&motion, &centres[field]);
                     let more = fields[field].program.one(work, number, &motion[..2 + number]);
                     if let Some(value) = more.into_iter().find(|value| !value.is_finite()) {
                         return Some(Failure { place, field, number, value });
@@ -302,7 +440,7 @@ impl Work {
 
     fn block(
         &mut self,
-        fields: &[Field],
+        (fields, centres): (&[Field], &[Motion]),
         given: usize,
         found: &mut [[Vector; MOST]],
         body: impl Fn(usize) -> [Vector; 2],
@@ -316,9 +454,9 @@ impl Work {
             self.velocities.push(velocity);
             *found = force(place);
         }
-        for (field, work) in fields.iter().zip(&mut self.fields) {
-            field.program.put(work, 0, &self.places);
-            field.program.put(work, 1, &self.velocities);
+        for ((field, work), centre) in fields.iter().zip(&mut self.fields).zip(centres) {
+            field.program.put(work, 0, &self.places, &centre[0]);
+            field.program.put(work, 1, &self.velocities, &centre[1]);
         }
         for number in 0..given {
             for (field, work) in self.fields.iter_mut().enumerate() {
@@ -336,8 +474,8 @@ impl Work {
             }
             self.places.clear();
             self.places.extend(found.iter().map(|found| found[number]));
-            for (field, work) in fields.iter().zip(&mut self.fields) {
-                field.program.put(work, 2 + number, &self.places);
+            for ((field, work), centre) in fields.iter().zip(&mut self.fields).zip(centres) {
+                field.program.put(work, 2 + number, &self.places, &centre[2 + number]);
             }
         }
         None

@@ -15,6 +15,7 @@ mod numbering;
 pub mod plan;
 pub mod subsystems;
 mod sweeps;
+pub mod unit_systems;
 
 use std::fmt::Display;
 

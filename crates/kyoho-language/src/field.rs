@@ -8,6 +8,7 @@
 
 mod built_in;
 mod evaluation;
+pub mod king;
 
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Level, Result, memory};
@@ -43,6 +44,9 @@ enum Source {
     /// The caller's numbers, from this one on.
     Number(usize),
 }
+
+/// The word with which callers give the centre of any field, which so is no parameter.
+const CENTRE: &str = "centre";
 
 /// The parameters that no caller gives.
 const OF_INTEGRATOR: [(&str, Source); 2] = [("time", Source::Time), ("gravity", Source::Gravity)];
@@ -224,7 +228,9 @@ fn check(program: &PairProgram) -> Checked<()> {
         return Err(Fault::new(START, found, format!("{}, each a {VECTOR}", listed(VALUES))));
     }
     let is_allowed = |name: &str, of: Type| {
-        of.scalar == Scalar::F64 && (of.width == 1 || OF_INTEGRATOR.iter().all(|(given, _)| *given != name))
+        name != CENTRE
+            && of.scalar == Scalar::F64
+            && (of.width == 1 || OF_INTEGRATOR.iter().all(|(given, _)| *given != name))
     };
     if let Some(parameter) = program
         .parameters
@@ -232,7 +238,9 @@ fn check(program: &PairProgram) -> Checked<()> {
         .find(|parameter| !parameter.extents.is_empty() || !is_allowed(&parameter.name, parameter.of))
     {
         let found = format!("the parameter '{}' of a field", parameter.name);
-        return Err(Fault::new(START, found, "numbers and vectors of f64; time and gravity are one number each"));
+        let allowed =
+            "numbers and vectors of f64; time and gravity are one number each, and the centre is no parameter";
+        return Err(Fault::new(START, found, allowed));
     }
     if let Some(result) = program.results.iter().find(|result| {
         let of = match result.name.as_str() {

@@ -375,6 +375,18 @@ fn integrators(order: i32, accuracy: f64, subsystem_radius: f64) -> Vec<u64> {
     swept!(kyoho_integrator_evolve(integrator, 1.0 / 32.0, ptr::null(), &raw mut evolution));
     let (field, names, numbers) = (c"plummer", c"radius mass", [0.5, 0.1]);
     swept!(kyoho_integrator_add_field(integrator, field.as_ptr(), names.as_ptr(), 2, numbers.as_ptr()));
+    let (times, places) = ([0.0, 0.5, 1.0], [0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.1, 0.2, 0.0]);
+    swept!(kyoho_integrator_add_moving_field(
+        integrator,
+        field.as_ptr(),
+        names.as_ptr(),
+        2,
+        numbers.as_ptr(),
+        3,
+        times.as_ptr(),
+        places.as_ptr(),
+        ptr::null()
+    ));
     bodies.count = 10;
     swept!(kyoho_integrator_set_bodies(integrator, &raw const bodies));
     swept!(kyoho_integrator_remove_bodies(integrator, 5, known[100..].as_ptr()));

@@ -12,12 +12,14 @@ use kyoho_core::{Error, Result, ResultCode, Scope, memory};
 use kyoho_integrators::Counts;
 use kyoho_integrators::body::Body;
 use kyoho_integrators::cluster::{Change, Choices, Cluster};
+use kyoho_integrators::fields::{Centre, FieldQuestion};
 use kyoho_integrators::plan::StepCriterion;
+use kyoho_integrators::unit_systems::gravitational_constant;
 
 use super::rows::{Rows, put};
 use super::structures::{
     self, bad_field, empty, kyoho_binaries, kyoho_bodies, kyoho_body_states, kyoho_encounters, kyoho_evolution,
-    kyoho_evolve_options, kyoho_integration, kyoho_integrator_options, kyoho_options, read,
+    kyoho_evolve_options, kyoho_field_function, kyoho_integration, kyoho_integrator_options, kyoho_options, read,
 };
 use super::system::kyoho_last_error;
 use super::{call, communicators, options};
@@ -299,17 +301,123 @@ pub unsafe extern "C" fn kyoho_integrator_add_field(
     numbers: *const f64,
 ) -> ResultCode {
     call_on(integrator, |cluster| {
-        // SAFETY: null or a text.
-        let field = unsafe { boundary::long_text(field, "the text of a field") }?;
-        let field = field.ok_or(Error::NullArgument { argument: "field" })?;
-        // SAFETY: null or a text.
-        let names = unsafe { boundary::long_text(names, "the names of a field") }?.unwrap_or_default();
-        let count = arrays::count("count", count)?;
-        // SAFETY: an array of so many.
-        let given = unsafe { Input::new("numbers", numbers, count) }?;
-        cluster.add_listed_field(&field, &names, &memory::collected(given.items(), "the numbers of a field")?)
+        // SAFETY: the caller's promise.
+        unsafe { add_field(cluster, (field, names), (count, numbers), None) }
     })
 }
+
+/// Adds a field.
+///
+/// # Safety
+/// The texts are null or end with a zero, and there are so many numbers.
+unsafe fn add_field(
+    cluster: &mut Cluster,
+    (field, names): (*const c_char, *const c_char),
+    (count, numbers): (i32, *const f64),
+    centre: Option<Centre>,
+) -> Result<()> {
+    // SAFETY: null or a text.
+    let field = unsafe { boundary::long_text(field, "the text of a field") }?;
+    let field = field.ok_or(Error::NullArgument { argument: "field" })?;
+    // SAFETY: null or a text.
+    let names = unsafe { boundary::long_text(names, "the names of a field") }?.unwrap_or_default();
+    let count = arrays::count("count", count)?;
+    // SAFETY: an array of so many.
+    let given = unsafe { Input::new("numbers", numbers, count) }?;
+    let numbers = memory::collected(given.items(), "the numbers of a field")?;
+    cluster.add_listed_field(&field, &names, &numbers, centre)
+}
+
+/// Adds a field as `kyoho_integrator_add_field` does, whose centre moves: the field acts on
+/// positions and velocities relative to it. `times` has the rising times of `nodes` nodes, two or
+/// more, and `positions` a row of three numbers for each. Between them the centre moves on a cubic
+/// spline: with the velocities at the nodes that `velocities` has in rows, or, if that is NULL, a
+/// natural one, whose acceleration is continuous and zero at both ends.
+///
+/// An evolution that begins before the first time or goes on beyond the last one is
+/// KYOHO_BAD_OPTION.
+///
+/// Errors, after which no field was added: as `kyoho_integrator_add_field`, and KYOHO_BAD_OPTION
+/// also for fewer than two nodes and for times that do not rise, KYOHO_NOT_FINITE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_add_moving_field(
+    integrator: *mut kyoho_integrator,
+    field: *const c_char,
+    names: *const c_char,
+    count: i32,
+    numbers: *const f64,
+    nodes: i32,
+    times: *const f64,
+    positions: *const f64,
+    velocities: *const f64,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let nodes = arrays::count("nodes", nodes)?;
+        // SAFETY: arrays of so many rows.
+        let centre = unsafe {
+            let times = memory::collected(Input::new("times", times, nodes)?.items(), NODES)?;
+            let positions = vectors("positions", positions, nodes)?;
+            let velocities = if velocities.is_null() { None } else { Some(vectors("velocities", velocities, nodes)?) };
+            Centre::new(&times, &positions, velocities.as_deref())?
+        };
+        // SAFETY: the caller's promise.
+        unsafe { add_field(cluster, (field, names), (count, numbers), Some(centre)) }
+    })
+}
+
+const NODES: &str = "the nodes of a field's centre";
+
+/// Reads rows of three numbers.
+///
+/// # Safety
+/// The array has so many rows.
+unsafe fn vectors(name: &'static str, rows: *const f64, count: usize) -> Result<Vec<[f64; 3]>> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { Input::new(name, rows.cast::<[f64; 3]>(), count) }?;
+    memory::collected(given.items(), NODES)
+}
+
+/// Adds a field that a function of the caller gives, from now on: beside others, on all bodies. The
+/// library calls it in evolutions, once for all bodies of a block step, with `context`, and where
+/// it computes energies if `has_potential` is not 0; from the thread that called the library. It
+/// must return, so that it may neither throw an exception nor jump, and it must not call functions
+/// on this integrator.
+///
+/// Order 2 asks for accelerations, order 4 for jerks too: the derivative by time of the
+/// acceleration that the field gives a body, along its way, which may depend on its acceleration by
+/// all forces. Orders 6 and 8 need derivatives that no function gives. `kyoho_integrator_state`
+/// cannot write such a field.
+///
+/// Errors, after which no field was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION
+/// (order 6 or 8), KYOHO_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_add_field_function(
+    integrator: *mut kyoho_integrator,
+    function: kyoho_field_function,
+    context: *mut c_void,
+    has_potential: i32,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let function = function.ok_or(Error::NullArgument { argument: "function" })?;
+        let context = Context(context);
+        let called = move |question: &FieldQuestion, values: &mut [f64]| {
+            let Context(context) = { &context };
+            let FieldQuestion { value, time, positions, velocities, accelerations } = *question;
+            let count = positions.len() as i32;
+            let accelerations = if accelerations.is_empty() { ptr::null() } else { accelerations.as_ptr() };
+            let rows = [positions.as_ptr(), velocities.as_ptr(), accelerations].map(<*const [f64; 3]>::cast::<f64>);
+            // SAFETY: a function of the caller for these arguments, by its promise.
+            unsafe { function(*context, value as i32, time, count, rows[0], rows[1], rows[2], values.as_mut_ptr()) }
+        };
+        cluster.add_field_function(kyoho_hal::boxed(called, "the function of a field")?, has_potential != 0)
+    })
+}
+
+/// What a function of the caller gets.
+struct Context(*mut c_void);
+
+// SAFETY: the library does not follow the pointer, and calls on an integrator wait for one another.
+unsafe impl Send for Context {}
 
 /// Advances all bodies to a time, which may not lie before theirs, or until something ends it
 /// earlier: an approach, which is looked for at the ends of block steps, a collision in a step that
@@ -483,6 +591,24 @@ pub unsafe extern "C" fn kyoho_integrator_encounters(
     })
 }
 
+/// Writes the gravitational constant in a system of units, which `kyoho_integrator_options.gravity`
+/// takes. `units` is "SI", or has a length, a mass and a time or a speed with spaces between them,
+/// such as "pc Msun Myr" or "kpc 1e10Msun km/s"; docs/units.md has all.
+///
+/// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a unit that is not known).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_gravitational_constant(units: *const c_char, gravity: *mut f64) -> ResultCode {
+    call(|| {
+        // SAFETY: null or a text.
+        let units = unsafe { boundary::long_text(units, "the names of units") }?;
+        let units = units.ok_or(Error::NullArgument { argument: "units" })?;
+        let gravity = required("gravity", gravity)?;
+        // SAFETY: room for a number.
+        unsafe { boundary::write(gravity, gravitational_constant(&units)?) };
+        Ok(())
+    })
+}
+
 /// Computes the kinetic energy of the bodies and their potential energy, in which each pair counts
 /// once and softening is included; in double precision, and in order 2 by the tree if there is one.
 /// The potential energy in fields is part of it: `kyoho_integrator_field_energy` has that alone. The
@@ -534,7 +660,8 @@ pub unsafe extern "C" fn kyoho_integrator_field_energy(
 /// same version of the library. Choices and counts are no part of a state.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (a negative room),
-/// KYOHO_BUFFER_TOO_SMALL, after which nothing was written but `needed`, KYOHO_OUT_OF_MEMORY.
+/// KYOHO_BAD_OPTION (a field that is a function), KYOHO_BUFFER_TOO_SMALL, after which nothing was
+/// written but `needed`, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_integrator_state(
     integrator: *mut kyoho_integrator,

@@ -5,12 +5,12 @@ use crate::model::isolated::{Isolated, VIRIAL};
 use crate::model::random::Random;
 
 /// The Hernquist model.
-pub const HERNQUIST: Isolated = Isolated {
+pub const HERNQUIST: Isolated<'static> = Isolated {
     title: "Hernquist model",
     name: "hernquist",
     bodies: "the bodies of the Hernquist model",
     state: "virial equilibrium",
-    draw,
+    draw: &draw,
     energy: VIRIAL,
 };
 

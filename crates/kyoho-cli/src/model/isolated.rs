@@ -11,17 +11,17 @@ use kyoho_integrators::body::{Body, Vector, length, sum, vector};
 use kyoho_integrators::energy::{Energies, Energy};
 
 /// A model of bodies of equal masses whose directions are drawn independently of their radii.
-pub struct Isolated {
+pub struct Isolated<'a> {
     /// The name in a file's first line.
-    pub title: &'static str,
+    pub title: &'a str,
     /// The name of the subcommand of `kyoho model`.
-    pub name: &'static str,
+    pub name: &'a str,
     /// The name of the bodies in errors about memory.
     pub bodies: &'static str,
     /// A sentence about the equilibrium.
-    pub state: &'static str,
+    pub state: &'a str,
     /// Draws a body. The mean energies are about those of the standard model.
-    pub draw: fn(&mut Random) -> Star,
+    pub draw: &'a (dyn Fn(&mut Random) -> Star + Sync),
     /// The energies of the standard model, of which the sum is -1/4.
     pub energy: Energy,
 }
@@ -33,7 +33,7 @@ pub const VIRIAL: Energy = Energy { kinetic: 0.25, potential: -0.5, field: 0.0 }
 /// all pairs. With more bodies it is that of shells.
 const PAIRS: usize = 1 << 16;
 
-impl Isolated {
+impl Isolated<'_> {
     /// Returns a model in standard N-body units, with total mass 1 and centre of mass at rest in
     /// the origin. Without softening, its energies are those of [`Isolated::energy`] up to
     /// rounding, not only on average. With more than [`PAIRS`] bodies the potential energy is exact

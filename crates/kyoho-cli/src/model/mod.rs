@@ -7,6 +7,7 @@ pub mod figure_eight;
 pub mod fourier;
 pub mod hernquist;
 pub mod isolated;
+pub mod king;
 pub mod plummer;
 pub mod random;
 pub mod random_sphere;
@@ -44,6 +45,8 @@ enum Name {
     Plummer(IsolatedArguments),
     /// A Hernquist model in standard N-body units, whose density grows as 1 / r to the centre
     Hernquist(IsolatedArguments),
+    /// A King model in standard N-body units, whose density ends at a tidal radius
+    King(KingArguments),
     /// A uniform sphere in standard N-body units, with velocities uniform in a sphere
     UniformSphere(IsolatedArguments),
     /// A uniform sphere at rest in standard N-body units, of radius 2.4 and energy -1/4
@@ -73,6 +76,16 @@ pub struct IsolatedArguments {
     destination: Destination,
     #[command(flatten)]
     machine: Machine,
+}
+
+/// The options of King models.
+#[derive(Debug, clap::Args)]
+pub struct KingArguments {
+    /// The central potential in squares of the velocity dispersion, 0.1 to 12
+    #[arg(long, default_value_t = 6.0)]
+    w0: f64,
+    #[command(flatten)]
+    of_all: IsolatedArguments,
 }
 
 /// The place and the format of a model.
@@ -153,6 +166,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.model {
         Name::Plummer(arguments) => run_isolated(&plummer::PLUMMER, arguments),
         Name::Hernquist(arguments) => run_isolated(&hernquist::HERNQUIST, arguments),
+        Name::King(arguments) => run_king(arguments),
         Name::UniformSphere(arguments) => run_isolated(&uniform_sphere::UNIFORM_SPHERE, arguments),
         Name::ColdCollapse(arguments) => run_isolated(&uniform_sphere::COLD_COLLAPSE, arguments),
         Name::CosmologicalSphere(arguments) => cosmological_sphere::run(arguments),
@@ -165,6 +179,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// Makes a Plummer model: `kyoho plummer` is short for `kyoho model plummer`.
 pub fn run_plummer(arguments: &IsolatedArguments) -> Result<()> {
     run_isolated(&plummer::PLUMMER, arguments)
+}
+
+fn run_king(arguments: &KingArguments) -> Result<()> {
+    let w0 = arguments.w0;
+    let standard = king::Standard::new(w0)?;
+    let (title, name) = (format!("King model of w0 {w0}"), format!("king --w0 {w0}"));
+    let draw = |random: &mut random::Random| standard.draw(random);
+    run_isolated(&king::Standard::isolated(&title, &name, &draw), &arguments.of_all)
 }
 
 fn run_isolated(model: &Isolated, arguments: &IsolatedArguments) -> Result<()> {

@@ -12,12 +12,12 @@ use kyoho_integrators::body::Body;
 use kyoho_integrators::energy::Energies;
 
 /// The Plummer model.
-pub const PLUMMER: Isolated = Isolated {
+pub const PLUMMER: Isolated<'static> = Isolated {
     title: "Plummer model",
     name: "plummer",
     bodies: "the bodies of the Plummer model",
     state: "virial equilibrium",
-    draw,
+    draw: &draw,
     energy: VIRIAL,
 };
 

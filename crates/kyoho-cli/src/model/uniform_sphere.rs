@@ -8,12 +8,12 @@ use kyoho_integrators::energy::Energy;
 
 /// The sphere whose velocities have as much energy as in virial equilibrium. As a star's velocity
 /// does not depend on its place, the sphere is not stationary.
-pub const UNIFORM_SPHERE: Isolated = Isolated {
+pub const UNIFORM_SPHERE: Isolated<'static> = Isolated {
     title: "Uniform sphere",
     name: "uniform-sphere",
     bodies: "the bodies of the uniform sphere",
     state: "kinetic energy 1/4",
-    draw: |random| {
+    draw: &|random: &mut Random| {
         let position = random.in_ball(1.2);
         // The mean square of points in a ball is 3/5 of its radius squared.
         Star { position, velocity: random.in_ball((5.0f64 / 6.0).sqrt()) }
@@ -22,12 +22,12 @@ pub const UNIFORM_SPHERE: Isolated = Isolated {
 };
 
 /// The sphere at rest.
-pub const COLD_COLLAPSE: Isolated = Isolated {
+pub const COLD_COLLAPSE: Isolated<'static> = Isolated {
     title: "Cold uniform sphere",
     name: "cold-collapse",
     bodies: "the bodies of the cold collapse",
     state: "at rest",
-    draw: |random| Star { position: random.in_ball(2.4), velocity: [0.0; 3] },
+    draw: &|random: &mut Random| Star { position: random.in_ball(2.4), velocity: [0.0; 3] },
     energy: Energy { kinetic: 0.0, potential: -0.25, field: 0.0 },
 };
 

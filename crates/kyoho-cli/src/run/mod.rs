@@ -39,6 +39,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
     let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref())?;
+    let from = resumed.as_ref().map_or(0.0, Snapshot::time);
+    for time in [from, from + intervals as f64 * plan.interval] {
+        fields.iter().try_for_each(|field| field.check_time(time))?;
+    }
     let input = arguments.input.as_deref().map(snapshot::bodies).transpose()?;
 
     // The output is opened before the work begins, so that an error about files comes first.

@@ -7,13 +7,15 @@ use crate::failure::{Failure, Result};
 use crate::file;
 use crate::machine::{Machine, named};
 use crate::precision::precision;
+use crate::run::input;
 use crate::run::snapshot::{FieldSetting, Snapshot};
 use kyoho::Setup;
 use kyoho::config::Settings;
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Order, TreeAccuracy};
-use kyoho_integrators::fields::Field;
+use kyoho_integrators::fields::{Centre, Field};
 use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta, whole};
+use kyoho_integrators::unit_systems::gravitational_constant;
 use kyoho_language::field::{BUILT_IN, BuiltIn};
 
 /// The options of `kyoho run`.
@@ -68,9 +70,14 @@ pub struct Arguments {
     /// [default: 1]
     #[arg(long = "G", value_name = "G", value_parser = number)]
     pub gravity: Option<f64>,
+    /// The units of the bodies, which give the gravitational constant: SI, or a length, a mass and a
+    /// time or a speed, such as "pc Msun Myr" or "kpc 1e10Msun km/s"
+    #[arg(long, value_name = "UNITS", conflicts_with = "gravity")]
+    pub units: Option<String>,
     /// A field that acts on all bodies: the name of a built-in one or a file with a text, and its
     /// parameters, with commas between them and between the numbers of vectors, such as
-    /// plummer,mass=1,radius=0.5; several fields add up; none takes away those of a snapshot
+    /// plummer,mass=1,radius=0.5; with centre=FILE it moves; several fields add up; none takes away
+    /// those of a snapshot
     #[arg(long = "field", value_name = "FIELD")]
     pub fields: Vec<String>,
     /// The shared step of the leapfrog; the interval must be a whole number of them
@@ -158,7 +165,7 @@ pub fn plan(arguments: &Arguments, settings: &Settings, resumed: Option<&Snapsho
     let plan = Plan {
         order,
         precision,
-        gravity: number("--G", arguments.gravity, |plan| plan.gravity, 1.0, false)?,
+        gravity: number("--G", gravity(arguments)?, |plan| plan.gravity, 1.0, false)?,
         softening: number("--eps", arguments.eps, |plan| plan.softening, 0.0, true)?,
         criterion,
         eta: number("--eta", arguments.eta.or(eta_before).or(Some(of_order)), |plan| plan.eta, 0.0, false)?,
@@ -195,23 +202,56 @@ pub fn fields(
     let (order, level) = (setup.order, setup.level);
     let mut fields = Vec::new();
     if arguments.fields.is_empty() {
-        for FieldSetting { given, numbers } in resumed.map_or(&[][..], |snapshot| &snapshot.fields) {
-            fields.push(Field::with_numbers(given, numbers, order, level)?);
+        for FieldSetting { given, numbers, centre } in resumed.map_or(&[][..], |snapshot| &snapshot.fields) {
+            fields.push(Field::with_numbers(given, numbers, order, level)?.with_centre(centre.clone()));
         }
     }
     for argument in arguments.fields.iter().filter(|argument| *argument != "none") {
         fields.push(field(argument, setup)?);
     }
-    let setting = |field: &Field| FieldSetting { given: field.given().into(), numbers: field.numbers().into() };
+    let setting = |field: &Field| FieldSetting {
+        given: field.given().into(),
+        numbers: field.numbers().into(),
+        centre: field.centre().cloned(),
+    };
     Ok((fields.iter().map(setting).collect(), fields))
 }
 
-/// Returns the field of an argument: a name or a file, and `,NAME=NUMBERS` for each parameter.
+/// Reads the centre of a field: a line for each node with the time, the position, and the velocity if
+/// there are velocities.
+fn centre(path: &Path) -> Result<Centre> {
+    let text = file::text(file::read(path)?, path)?;
+    let (mut times, mut positions, mut velocities) = (Vec::new(), Vec::new(), Vec::new());
+    let mut width = None;
+    for (line, row) in input::rows(&text) {
+        let has_velocities = *width.get_or_insert_with(|| row.split_whitespace().count() > 4);
+        let [time, position @ .., vx, vy, vz] = if has_velocities {
+            input::numbers::<7>(row, "time x y z vx vy vz")
+        } else {
+            let names = "time x y z; or 7, with vx vy vz, in all lines";
+            input::numbers::<4>(row, names).map(|[time, x, y, z]| [time, x, y, z, 0.0, 0.0, 0.0])
+        }
+        .map_err(|reason| Failure::Line { path: path.into(), line, reason })?;
+        times.push(time);
+        positions.push(position);
+        velocities.push([vx, vy, vz]);
+    }
+    let given = Some(&velocities[..]).filter(|_| width == Some(true));
+    Centre::new(&times, &positions, given).map_err(|error| Failure::file(path, error))
+}
+
+/// Returns the field of an argument: a name or a file, `,NAME=NUMBERS` for each parameter, and
+/// `,centre=FILE` for a centre that moves.
 fn field(argument: &str, setup: &Setup) -> Result<Field> {
     let end = argument.split(',').take_while(|word| !word.contains('=')).map(|word| word.len() + 1).sum::<usize>();
     let name = &argument[..end.saturating_sub(1)];
     let mut parameters: Vec<(&str, Vec<f64>)> = Vec::new();
+    let mut path_of_centre = None;
     for word in argument.get(end..).into_iter().flat_map(|rest| rest.split(',')) {
+        if let Some(path) = word.strip_prefix("centre=") {
+            path_of_centre = Some(Path::new(path));
+            continue;
+        }
         let (before, number) = word.split_once('=').map_or((None, word), |(name, number)| (Some(name), number));
         parameters.extend(before.map(|name| (name, Vec::new())));
         let allowed = || "a name or a file, and ,NAME=NUMBERS, such as plummer,mass=1,radius=0.5".into();
@@ -228,7 +268,8 @@ fn field(argument: &str, setup: &Setup) -> Result<Field> {
             return Err(wrong("--field", format!("'{name}'"), format!("a file, or {}", names.join(", "))));
         }
     };
-    Ok(Field::new(text.trim(), &parameters, setup.order, setup.level)?)
+    let field = Field::new(text.trim(), &parameters, setup.order, setup.level)?;
+    Ok(field.with_centre(path_of_centre.map(centre).transpose()?))
 }
 
 /// Fails if an option is given that means nothing in an order.
@@ -276,6 +317,15 @@ fn criterion(arguments: &Arguments, order: Order, before: Option<&Plan>) -> Resu
     }
     let allowed = format!("usual and order with --order {}, average with --order 6 or 8", order as i32);
     Err(wrong("--criterion", format!("'{name}'"), allowed))
+}
+
+/// Returns the gravitational constant, where it or units are given.
+fn gravity(arguments: &Arguments) -> Result<Option<f64>> {
+    let Some(units) = &arguments.units else { return Ok(arguments.gravity) };
+    gravitational_constant(units).map(Some).map_err(|error| match error {
+        Error::BadOption { value, allowed, .. } => wrong("--units", format!("'{value}'"), allowed),
+        other => other.into(),
+    })
 }
 
 /// Returns the accuracy of forces by a tree. An option takes the place of both in the snapshot.

@@ -19,6 +19,7 @@ use crate::run::snapshot_hdf5 as hdf5;
 use kyoho_core::error::{shortened, shown};
 use kyoho_core::{Order, Precision, TreeAccuracy};
 use kyoho_integrators::body::{Body, DERIVATIVES};
+use kyoho_integrators::fields::Centre;
 use kyoho_integrators::plan::{ETA4, Plan, SHORTEST_INTERVAL, StepCriterion, whole};
 
 /// The state of a run at a time when all bodies meet.
@@ -45,6 +46,8 @@ pub struct FieldSetting {
     pub given: String,
     /// The numbers of its parameters, in their order.
     pub numbers: Vec<f64>,
+    /// Its centre, if it moves.
+    pub centre: Option<Centre>,
 }
 
 impl FieldSetting {
@@ -53,17 +56,34 @@ impl FieldSetting {
         format!("field-{}", place + 1)
     }
 
-    /// Returns the field in a line: its numbers in brackets, and the text without ends of lines.
+    /// Returns the field in a line: its numbers in brackets, in braces the number of the nodes of its
+    /// centre and their numbers, if it moves, and the text without ends of lines.
     fn line(&self) -> String {
-        let numbers: Vec<String> = self.numbers.iter().map(|number| format!("{number:e}")).collect();
+        let joined = |numbers: &mut dyn Iterator<Item = f64>| {
+            numbers.map(|number| format!("{number:e}")).collect::<Vec<_>>().join(" ")
+        };
         let text = self.given.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
-        format!("[{}] {text}", numbers.join(" "))
+        let centre = self
+            .centre
+            .as_ref()
+            .map_or(String::new(), |centre| format!("{{{} {}}} ", centre.nodes(), joined(&mut centre.numbers())));
+        format!("[{}] {centre}{text}", joined(&mut self.numbers.iter().copied()))
     }
 
     /// Reads what [`FieldSetting::line`] returns.
     fn parse(line: &str) -> Option<FieldSetting> {
         let (numbers, text) = line.strip_prefix('[')?.split_once("] ")?;
-        let numbers = numbers.split_whitespace().map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        let parsed = |numbers: &str| numbers.split_whitespace().map(|number| number.parse().ok()).collect();
+        let numbers: Option<Vec<f64>> = parsed(numbers);
+        let (centre, text) = match text.strip_prefix('{') {
+            None => (None, text),
+            Some(rest) => {
+                let (centre, text) = rest.split_once("} ")?;
+                let (nodes, centre) = centre.split_once(' ')?;
+                let centre: Option<Vec<f64>> = parsed(centre);
+                (Some(Centre::from_numbers(&centre?, nodes.parse().ok()?).ok()?), text)
+            }
+        };
         let mut given = String::new();
         let mut letters = text.chars();
         while let Some(letter) = letters.next() {
@@ -76,7 +96,7 @@ impl FieldSetting {
                 other => other,
             });
         }
-        Some(FieldSetting { given, numbers })
+        Some(FieldSetting { given, numbers: numbers?, centre })
     }
 }
 
@@ -436,6 +456,8 @@ impl Header<'_> {
 
 #[cfg(test)]
 pub mod tests {
+    use kyoho_integrators::body::Vector;
+
     use super::*;
 
     /// Returns two bodies with numbers of all sizes.
@@ -476,8 +498,14 @@ pub mod tests {
     /// Returns the two bodies in fields.
     pub fn in_fields(order: Order) -> Snapshot<'static> {
         let text = "pair p # ] \\n\nbody\r\n  a += [1]".into();
-        let plummer = FieldSetting { given: "plummer".into(), numbers: vec![1.0 / 3.0, 5e-324] };
-        Snapshot { fields: vec![plummer, FieldSetting { given: text, numbers: Vec::new() }], ..snapshot(order) }
+        // More numbers than an attribute of HDF5 has bytes.
+        let times: Vec<f64> = (0..3000).map(|node| 0.1 * f64::from(node)).collect();
+        let positions: Vec<Vector> = times.iter().map(|time| [time.sin(), -time, 1.0 / 3.0]).collect();
+        let numbers = vec![1.0 / 3.0, 5e-324];
+        let of = |velocities| Some(Centre::new(&times, &positions, velocities).expect("nodes"));
+        let plummer = |centre| FieldSetting { given: "plummer".into(), numbers: numbers.clone(), centre };
+        let text = FieldSetting { given: text, numbers: Vec::new(), centre: of(Some(&positions)) };
+        Snapshot { fields: vec![plummer(None), text, plummer(of(None))], ..snapshot(order) }
     }
 
     fn parse(text: &str) -> Result<Snapshot<'static>> {

@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use super::tests::{ALL, body, circle, cluster, evolve};
 use super::*;
 use crate::body::{length, vector};
+use crate::fields::{FieldQuestion, FieldValue};
 
 const TURNING: &str = "pair turning
 i vel: vec3<f64>
@@ -51,7 +52,8 @@ fn a_body_in_the_field_of_a_point_follows_kepler() {
 
 #[test]
 fn a_lone_body_conserves_its_energy_in_each_static_field() {
-    let fields: [(&str, &Parameters); 5] = [
+    let fields: [(&str, &Parameters); 6] = [
+        ("king", &[("w0", &[5.0]), ("mass", &[1.0]), ("radius", &[0.2])]),
         ("hernquist", &[("mass", &[1.0]), ("radius", &[0.5])]),
         ("nfw", &[("mass", &[3.0]), ("radius", &[0.5])]),
         ("miyamoto_nagai", &[("mass", &[1.0]), ("radius", &[0.5]), ("height", &[0.1])]),
@@ -101,11 +103,39 @@ fn a_field_that_turns_and_brakes_is_that_of_its_formula() {
 }
 
 #[test]
+fn a_heavy_body_falls_into_an_isothermal_sphere_as_friction_says() {
+    // A circle shrinks by r dr/dt = -0.4276 G m log(L) / v, with 0.4276 = erf(1) - 2 / (e sqrt(pi))
+    // (Binney & Tremaine 2008, section 8.1).
+    let (mass, logarithm, speed) = (5e-4, 5.0, 1.0);
+    for (order, dt_max) in [(Order::Second, 0.02), (Order::Fourth, 0.0), (Order::Eighth, 0.0)] {
+        let mut cluster = cluster(order, Choices { dt_max, gravity: 2.0, ..Choices::default() });
+        cluster
+            .add_field("logarithmic_halo", &[("speed", &[speed]), ("core", &[0.0]), ("flattening", &[1.0])])
+            .unwrap();
+        let friction: &Parameters =
+            &[("mass", &[mass]), ("coulomb_logarithm", &[logarithm]), ("speed", &[speed]), ("core", &[0.0])];
+        cluster.add_field("chandrasekhar_friction", friction).unwrap();
+        cluster.add(&[body(0, mass, [1.0, 0.0, 0.0], [0.0, speed, 0.0])]).unwrap();
+        let rate = 2.0 * 0.427_593_3 * 2.0 * mass * logarithm / speed;
+        for part in [0.25, 0.75] {
+            evolve(&mut cluster, part / rate);
+            let r2 = length(&cluster.bodies()[0].position).powi(2);
+            assert!((r2 - (1.0 - part)).abs() < 0.01, "{order:?}: {r2}");
+        }
+    }
+}
+
+#[test]
 fn a_state_goes_on_with_the_same_bits_and_has_its_fields() {
     for (order, dt_max) in ALL {
         let begin = || {
             let mut first = point_mass(order, dt_max);
             first.add_field(TURNING, &[("rate", &[0.5])]).unwrap();
+            first.add_field("king", &[("w0", &[4.0]), ("mass", &[0.02]), ("radius", &[3.0])]).unwrap();
+            for velocities in [None, Some(&[[0.1; 3], [0.0; 3]][..])] {
+                let centre = Centre::new(&[0.0, 1.0], &[[2.0; 3], [-2.0; 3]], velocities).unwrap();
+                first.add_moving_field("plummer", &[("mass", &[0.1]), ("radius", &[0.5])], centre).unwrap();
+            }
             first.add(&circle().map(|(number, change)| (number, Change { mass: Some(1e-3), ..change }))).unwrap();
             evolve(&mut first, 0.3);
             first
@@ -129,6 +159,131 @@ fn a_state_goes_on_with_the_same_bits_and_has_its_fields() {
 }
 
 #[test]
+fn a_centre_that_moves_is_a_text_with_the_time() {
+    const MOVING: &str = "pair moving
+i pos: vec3<f64>, vel: vec3<f64>
+param mass: f64, time: f64, gravity: f64
+result potential: f64 sum
+       acceleration: vec3<f64> sum
+body
+  p = i.pos - vec3(time, 0.5 * time^2, 0.1 * time^3)
+  v = i.vel - vec3(f64(1), time, 0.3 * time^2)
+  acceleration -= gravity * mass * rsqrt(norm2(p) + 1)^3 * p + 0.1 * v
+  potential -= gravity * mass * rsqrt(norm2(p) + 1)
+";
+    let resting = MOVING.replace(" - vec3(time, 0.5 * time^2, 0.1 * time^3)", "");
+    let resting = resting.replace(" - vec3(f64(1), time, 0.3 * time^2)", "");
+    let (times, positions): (Vec<f64>, Vec<Vector>) =
+        [0.0f64, 0.5, 1.5, 2.0].map(|t| (t, [t, 0.5 * t * t, 0.1 * t.powi(3)])).into_iter().unzip();
+    let velocities: Vec<Vector> = times.iter().map(|t| [1.0, *t, 0.3 * t * t]).collect();
+    for (order, dt_max) in ALL {
+        // One body, and as many as are evaluated together.
+        for count in [1, 5] {
+            let bodies: Vec<_> = (0..count)
+                .map(|number: i32| body(number.into(), 1e-9, [0.3 + f64::from(number), 1.0, 0.2], [0.5, 0.1, 0.0]))
+                .collect();
+            let begin = || {
+                let mut cluster = cluster(order, Choices { dt_max, gravity: 2.0, ..Choices::default() });
+                cluster.add(&bodies).unwrap();
+                cluster
+            };
+            let (mut found, mut expected) = (begin(), begin());
+            let centre = Centre::new(&times, &positions, Some(&velocities)).unwrap();
+            found.add_moving_field(&resting, &[("mass", &[1.5])], centre).unwrap();
+            expected.add_field(MOVING, &[("mass", &[1.5])]).unwrap();
+            evolve(&mut found, 2.0);
+            evolve(&mut expected, 2.0);
+            for (found, expected) in found.bodies().iter().zip(expected.bodies()) {
+                let error = length(&vector(|k| found.position[k] - expected.position[k]));
+                assert!(error < 1e-11, "{order:?}: {error:e}");
+            }
+            let [one, other] = [&mut found, &mut expected].map(|cluster| cluster.field_energy().unwrap());
+            assert!((one / other - 1.0).abs() < 1e-11, "{one} {other}");
+        }
+    }
+}
+
+#[test]
+fn an_evolution_beyond_the_nodes_of_a_centre_does_not_begin() {
+    for (order, dt_max) in ALL {
+        let mut cluster = cluster(order, Choices { dt_max, ..Choices::default() });
+        cluster.add(&ellipse()).unwrap();
+        let centre = Centre::new(&[0.0, 1.0], &[[0.0; 3], [1.0; 3]], None).unwrap();
+        cluster.add_moving_field("plummer", &[("mass", &[1.0]), ("radius", &[1.0])], centre).unwrap();
+        let before = cluster.bodies().to_vec();
+        let error = cluster.evolve(1.5, None, &mut |_, _| true).unwrap_err().to_string();
+        assert!(error.contains("of the field 'plummer' is '1.5'; allowed: 0 to 1"), "{error}");
+        assert!(cluster.bodies() == before && cluster.time() == 0.0);
+        evolve(&mut cluster, 1.0);
+    }
+}
+
+/// The field of a point of mass 1 / 2 and the gravitational constant 2, and a drag.
+fn point_and_drag(question: &FieldQuestion, values: &mut [f64]) -> i32 {
+    for (place, position) in question.positions.iter().enumerate() {
+        let velocity = question.velocities[place];
+        let r = length(position);
+        match question.value {
+            FieldValue::Potential => values[place] = -1.0 / r,
+            FieldValue::Acceleration => {
+                (0..3).for_each(|k| values[3 * place + k] = -position[k] / r.powi(3) - 0.1 * velocity[k]);
+            }
+            FieldValue::Jerk => {
+                let along = 3.0 * (0..3).map(|k| position[k] * velocity[k]).sum::<f64>() / (r * r);
+                let pull = |k: usize| -(velocity[k] - along * position[k]) / r.powi(3);
+                (0..3).for_each(|k| values[3 * place + k] = pull(k) - 0.1 * question.accelerations[place][k]);
+            }
+        }
+    }
+    0
+}
+
+#[test]
+fn a_function_is_a_field_in_the_orders_that_need_no_more_than_it_gives() {
+    const DRAG: &str = "pair drag
+i vel: vec3<f64>
+result acceleration: vec3<f64> sum
+body
+  acceleration -= 0.1 * i.vel
+";
+    for (order, dt_max) in ALL {
+        let choices = Choices { dt_max, eta: 0.02, gravity: 2.0, ..Choices::default() };
+        let mut found = cluster(order, choices);
+        let added = found.add_field_function(Box::new(point_and_drag), true);
+        if order > Order::Fourth {
+            let error = added.unwrap_err().to_string();
+            assert!(error.contains(&format!("is '{}'; allowed: 2 and 4", order as i32)), "{error}");
+            continue;
+        }
+        let mut expected = point_mass(order, dt_max);
+        for cluster in [&mut found, &mut expected] {
+            cluster.add_field(TURNING, &[("rate", &[0.5])]).unwrap();
+            cluster.add(&ellipse().map(|(number, change)| (number, Change { mass: Some(1e-3), ..change }))).unwrap();
+        }
+        expected.add_field(DRAG, &[]).unwrap();
+        for cluster in [&mut found, &mut expected] {
+            evolve(cluster, 3.0);
+        }
+        for (found, expected) in found.bodies().iter().zip(expected.bodies()) {
+            let error = length(&vector(|k| found.position[k] - expected.position[k]));
+            assert!(error < 1e-12, "{order:?}: {error:e}");
+        }
+        let [one, other] = [&mut found, &mut expected].map(|cluster| cluster.field_energy().unwrap());
+        assert!((one / other - 1.0).abs() < 1e-12, "{one} {other}");
+        let error = found.state().unwrap_err().to_string();
+        assert!(error.contains("'a function'; allowed: built-in fields and texts"), "{error}");
+        // What it has not is an error, and so is what is not finite.
+        found.add_field_function(Box::new(|_, _| 3), false).unwrap();
+        let error = found.evolve(4.0, None, &mut |_, _| true).unwrap_err().to_string();
+        assert!(error.contains("the result of a field's function is '3'; allowed: 0"), "{error}");
+        expected.add_field_function(Box::new(|_, _| 0), true).unwrap();
+        let error = expected.evolve(4.0, None, &mut |_, _| true).unwrap_err().to_string();
+        assert!(error.contains("the acceleration of body 4 in the field 'function' is NaN"), "{error}");
+        assert!(expected.energies().unwrap_err().to_string().contains("the potential of body 4"));
+    }
+}
+
+#[test]
 fn a_field_that_is_added_later_acts_from_then_on() {
     for (order, dt_max) in ALL {
         let mut cluster = cluster(order, Choices { dt_max, ..Choices::default() });
@@ -142,6 +297,8 @@ fn a_field_that_is_added_later_acts_from_then_on() {
         let expected = 1.0 - (1.0 - (0.5 * 3.0f64.sqrt()).cos()) / 3.0;
         let found = cluster.bodies()[0].position[0];
         assert!((found - expected).abs() < 1e-6, "{order:?}: {found} {expected}");
+        let shallow = cluster.add_field("king", &[("w0", &[0.0]), ("mass", &[0.2]), ("radius", &[0.3])]);
+        assert!(shallow.unwrap_err().to_string().contains("w0 of King's model is '0'; allowed: 0.1 to 12"));
         let unknown = cluster.add_field("nothing", &[]).unwrap_err().to_string();
         assert!(unknown.contains("'nothing'") && cluster.fields().len() == 1, "{unknown}");
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::body::{Body, Vector};
-use crate::fields::Field;
+use crate::fields::{Centre, Field};
 use crate::subsystems::Subsystem;
 use kyoho_core::{Error, Result, memory};
 use kyoho_few_body::System as FewBodies;
@@ -15,7 +15,8 @@ const FORM: u64 = u64::from_le_bytes(*b"kyoho  4");
 /// The words before the bodies: the form, the order, the number of bodies, the time, whether bodies
 /// have changed since their forces were computed, the number of fields, that of subsystems, and the
 /// distance at which these form. The fields follow the bodies, each with the length of its text, the text
-/// in whole words, the number of its numbers, and these. The subsystems follow the fields.
+/// in whole words, the number of its numbers, these, the number of the nodes of its centre, the number of
+/// their numbers, and these. The subsystems follow the fields.
 const HEAD: usize = 8;
 /// The words of a subsystem before its members: their number, whether others are near, and the 26 numbers
 /// of the centre of mass.
@@ -30,7 +31,10 @@ const WORD: usize = size_of::<u64>();
 impl Cluster {
     /// Returns the bytes of [`Cluster::state`].
     pub fn state_size(&self) -> usize {
-        let of_field = |field: &Field| 2 + field.given().len().div_ceil(WORD) + field.numbers().len();
+        let of_field = |field: &Field| {
+            let of_centre = field.centre().map_or(0, |centre| centre.numbers().count());
+            4 + field.given().len().div_ceil(WORD) + field.numbers().len() + of_centre
+        };
         let of_subsystem = |subsystem: &Subsystem| OF_SUBSYSTEM + OF_MEMBER * subsystem.members.len();
         let of_subsystems: usize = self.subsystems().0.iter().map(of_subsystem).sum();
         let of_fields: usize = self.fields().iter().map(of_field).sum();
@@ -38,8 +42,11 @@ impl Cluster {
     }
 
     /// Returns the bodies with their time, their steps, the derivatives that the integrator has of
-    /// them, the fields and the subsystems.
+    /// them, the fields and the subsystems. There is none with a field that is a function.
     pub fn state(&self) -> Result<Vec<u8>> {
+        if self.integrator.fields().has_functions() {
+            return Err(wrong("a field of the state", "a function", "built-in fields and texts"));
+        }
         let mut bytes = memory::room(self.state_size(), "the state of an integrator")?;
         let mut put = |word: u64| bytes.extend_from_slice(&word.to_le_bytes());
         let [count, fields] = [self.identifiers.len(), self.fields().len()].map(|count| count as u64);
@@ -59,6 +66,9 @@ impl Cluster {
             }
             put(field.numbers().len() as u64);
             field.numbers().iter().for_each(|number| put(number.to_bits()));
+            put(field.centre().map_or(0, Centre::nodes) as u64);
+            put(field.centre().map_or(0, |centre| centre.numbers().count()) as u64);
+            field.centre().into_iter().flat_map(Centre::numbers).for_each(|number| put(number.to_bits()));
         }
         for Subsystem { members, centre, inner, is_close, .. } in subsystems {
             [members.len() as u64, u64::from(*is_close)].into_iter().for_each(&mut put);
@@ -148,16 +158,24 @@ impl Cluster {
         if length.div_ceil(WORD) >= words.len() {
             return None;
         }
-        let text = memory::collected(words.take(length.div_ceil(WORD)).flat_map(u64::to_le_bytes), TEXT);
+        let text = memory::collected(words.by_ref().take(length.div_ceil(WORD)).flat_map(u64::to_le_bytes), TEXT);
         let count = words.next().and_then(|count| usize::try_from(count).ok())?;
         if count > words.len() {
             return None;
         }
-        let numbers = memory::collected(words.take(count).map(f64::from_bits), TEXT);
+        let numbers = memory::collected(words.by_ref().take(count).map(f64::from_bits), TEXT);
+        let mut next = || words.next().and_then(|count| usize::try_from(count).ok());
+        let (nodes, of_centre) = (next()?, next()?);
+        let is_centre = [nodes.checked_mul(4), nodes.checked_mul(7)].contains(&Some(of_centre));
+        if !is_centre || of_centre > words.len() {
+            return None;
+        }
+        let of_centre = memory::collected(words.by_ref().take(of_centre).map(f64::from_bits), TEXT);
         let (order, level) = (self.setup.order, self.setup.level);
         Some(text.and_then(|text| {
             let text = str::from_utf8(&text[..length]).map_err(|_| wrong(TEXT, "damaged", "text in UTF-8"))?;
-            Field::with_numbers(text, &numbers?, order, level)
+            let centre = if nodes == 0 { None } else { Some(Centre::from_numbers(&of_centre?, nodes)?) };
+            Ok(Field::with_numbers(text, &numbers?, order, level)?.with_centre(centre))
         }))
     }
 }

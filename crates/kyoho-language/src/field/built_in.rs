@@ -1,5 +1,12 @@
 //! The texts of fields that have names.
 
+use kyoho_core::Result;
+
+use super::king;
+
+/// A function that makes a text from the numbers of all parameters.
+pub type Maker = fn(&[f64]) -> Result<String>;
+
 /// A field that the library has by its name.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltIn {
@@ -7,26 +14,40 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// The text.
     pub text: &'static str,
+    /// What makes the text that is evaluated from the numbers of all parameters, where these have to be
+    /// known. Then `text` has no more than the parameters.
+    pub made: Option<Maker>,
 }
 
 macro_rules! built_in {
-    ($($name:literal,)*) => {
-        [$(BuiltIn { name: $name, text: include_str!(concat!($name, ".pair")) },)*]
+    ($($name:literal $(made by $made:expr)?,)*) => {
+        [$(BuiltIn { name: $name, text: include_str!(concat!($name, ".pair")), made: made!($($made)?) },)*]
+    };
+}
+
+macro_rules! made {
+    () => {
+        None
+    };
+    ($made:expr) => {
+        Some($made)
     };
 }
 
 /// All of them.
-pub const BUILT_IN: [BuiltIn; 10] = built_in![
+pub const BUILT_IN: [BuiltIn; 12] = built_in![
     "point_mass",
     "plummer",
     "hernquist",
     "nfw",
     "miyamoto_nagai",
+    "king" made by king::text,
     "logarithmic_halo",
     "power_law_cutoff",
     "milky_way_2014",
     "solar_tide",
     "tidal_tensor",
+    "chandrasekhar_friction",
 ];
 
 impl BuiltIn {

@@ -141,10 +141,12 @@ impl FieldProgram {
     }
 
     /// Gives a vector of each body of a block, at most [`LANES`]: with the number 0 the position,
-    /// with 1 the velocity, and then its derivatives.
-    pub fn put(&self, work: &mut FieldWork, number: usize, vectors: &[[f64; 3]]) {
+    /// with 1 the velocity, and then its derivatives. The same vector of the field's centre is taken
+    /// off.
+    pub fn put(&self, work: &mut FieldWork, number: usize, vectors: &[[f64; 3]], centre: &[f64; 3]) {
         for input in self.columns.inputs.iter().filter(|input| input.vector == number) {
-            work.block.write(input.column, vectors.iter().map(|vector| vector[input.component]));
+            work.block
+                .write(input.column, vectors.iter().map(|vector| vector[input.component] - centre[input.component]));
         }
     }
 

@@ -106,12 +106,12 @@ pub fn assert_same_by_blocks(field: &FieldProgram, parameters: &[f64], gravity: 
         let mut all: Vec<Vec<[f64; 3]>> = motions.iter().map(|motion| motion.to_vec()).collect();
         for number in 0..2 {
             let vectors: Vec<[f64; 3]> = motions.iter().map(|motion| motion[number]).collect();
-            blocks.put(&mut work_of_blocks, number, &vectors);
+            blocks.put(&mut work_of_blocks, number, &vectors, &[0.0; 3]);
         }
         for number in 0..MOST {
             let mut next = Vec::new();
             blocks.many(&mut work_of_blocks, number, motions.len(), |_, vector| next.push(vector));
-            blocks.put(&mut work_of_blocks, 2 + number, &next);
+            blocks.put(&mut work_of_blocks, 2 + number, &next, &[0.0; 3]);
             all.iter_mut().zip(next).for_each(|(motion, next)| motion.push(next));
         }
         for motion in all {
@@ -146,5 +146,6 @@ fn a_text_that_is_no_field_is_refused_with_what_is_allowed() {
     assert!(refused(&PLUMMER.replace("i pos", "i pos: vec3<f64>, spin")).contains("'spin: vec3<f64>'"));
     assert!(refused(&PLUMMER.replace("radius^2", "scale^2")).contains("scale"));
     assert!(refused(&PLUMMER.replace("mass: f64", "mass: i32")).contains("f64"));
+    assert!(refused(&PLUMMER.replace("mass", "centre")).contains("'centre'"));
     assert!(refused(&PLUMMER.replace("potential", "energy")).contains("potential: f64 sum"));
 }

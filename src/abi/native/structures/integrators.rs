@@ -99,6 +99,24 @@ pub struct kyoho_body_states {
 pub type kyoho_progress_callback =
     Option<unsafe extern "C" fn(context: *mut c_void, time: f64, block_steps: u64) -> i32>;
 
+/// A function that gives a field, see `kyoho_integrator_add_field_function`. It writes to `values`
+/// what `value` (a `kyoho_field_value`) says, three numbers for each of `count` bodies, of
+/// potentials one, and returns 0; anything else ends the call with an error. Rows of three numbers
+/// have the positions, the velocities and, for jerks, the accelerations by all forces; else these
+/// are NULL.
+pub type kyoho_field_function = Option<
+    unsafe extern "C" fn(
+        context: *mut c_void,
+        value: i32,
+        time: f64,
+        count: i32,
+        positions: *const f64,
+        velocities: *const f64,
+        accelerations: *const f64,
+        values: *mut f64,
+    ) -> i32,
+>;
+
 /// The events that end an evolution before its time. Begin with KYOHO_EVOLVE_OPTIONS_INIT.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]

@@ -164,6 +164,91 @@ fn a_power_law_with_a_cutoff_is_the_integral_of_its_density() {
     assert_same_by_blocks(&field, &[mass, 1.8, radius], G);
 }
 
+/// The error function by its integral.
+fn erf(x: f64) -> f64 {
+    integral(0.0, x, |t| (-t * t).exp()) * std::f64::consts::FRAC_2_SQRT_PI
+}
+
+#[test]
+fn friction_is_that_of_chandrasekhar() {
+    let (mass, logarithm, speed, core) = (0.3, 5.0, 2.0, 0.4);
+    let parameters = [mass, logarithm, speed, core];
+    let field = program("chandrasekhar_friction");
+    let s2 = norm2() + core * core;
+    // The density of the halo, by Poisson's equation from its potential.
+    let density = speed * speed / (4.0 * std::f64::consts::PI * G) * (norm2() + 3.0 * core * core) / (s2 * s2);
+    // Below and above the velocity of the halo.
+    for size in [0.5, 1.9, 2.1, 8.0] {
+        let velocity = times(size / 0.38f64.sqrt(), VELOCITY);
+        let x = size / speed;
+        let slower = erf(x) - std::f64::consts::FRAC_2_SQRT_PI * x * (-x * x).exp();
+        let pull = -4.0 * std::f64::consts::PI * G * G * mass * density * logarithm * slower / size.powi(3);
+        let found = derivatives(&field, &parameters, G, [PLACE, velocity])[0];
+        for (found, expected) in found.iter().zip(times(pull, velocity)) {
+            assert!((found / expected - 1.0).abs() < 1e-12, "{size}: {found:e} in place of {expected:e}");
+        }
+        assert_series(&field, &parameters, G, [PLACE, velocity]);
+    }
+    // At small velocities the bracket is 4 X^3 / (3 sqrt(pi)).
+    let slope = -4.0 * std::f64::consts::PI * G * G * mass * density * logarithm * 2.0 / 3.0
+        * std::f64::consts::FRAC_2_SQRT_PI
+        / speed.powi(3);
+    for velocity in [[0.0; 3], [1e-9, 0.0, 0.0]] {
+        let found = derivatives(&field, &parameters, G, [PLACE, velocity])[0];
+        assert!((found[0] - slope * velocity[0]).abs() <= 1e-13 * (slope * velocity[0]).abs(), "{found:?}");
+    }
+    assert_same_by_blocks(&field, &parameters, G);
+}
+
+#[test]
+fn kings_model_has_its_density_and_its_edge() {
+    use std::f64::consts::PI;
+    // The concentrations are those of King's article and of Binney & Tremaine 2008, figure 4.9.
+    for (w0, concentration) in [(1.0, 0.296), (3.0, 0.672), (6.0, 1.255), (9.0, 2.120), (12.0, 2.739)] {
+        let model = king::King::new(w0).unwrap();
+        assert!((model.edge.log10() - concentration).abs() < 0.005, "{w0}: {}", model.edge.log10());
+        let (mass, radius) = (3.0, 0.7);
+        let parameters = [w0, mass, radius];
+        let text = (BuiltIn::from_name("king").unwrap().made.unwrap())(&parameters).unwrap();
+        let field = FieldProgram::new(&text, MOST, Level::best()).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+        let pull = |r: f64| {
+            let found = derivatives(&field, &parameters, G, [[0.6 * r, 0.0, 0.8 * r], VELOCITY])[0];
+            assert!((found[0] / found[2] - 0.75).abs() < 1e-14 && found[1] == 0.0, "{found:?}");
+            -found[2] / 0.8
+        };
+        let phi = |r: f64| potential(&field, &parameters, [0.0, r, 0.0]);
+        // Outside it is a point, and nothing jumps at the edge.
+        let edge = model.edge * radius;
+        for r in [edge * (1.0 - 1e-9), edge * (1.0 + 1e-9), 3.0 * edge] {
+            assert!((pull(r) * r * r / (G * mass) - 1.0).abs() < 1e-8 && (phi(r) * r / (G * mass) + 1.0).abs() < 1e-8);
+        }
+        // Inside the force is the slope of the potential, and the density is King's.
+        let density =
+            |depth: f64| depth.exp() * erf(depth.sqrt()) - (4.0 * depth / PI).sqrt() * (1.0 + 2.0 * depth / 3.0);
+        let scale = G * mass / (model.mass * radius);
+        assert!((phi(0.0) / (-scale * w0 - G * mass / edge) - 1.0).abs() < 1e-11, "{w0}");
+        for part in [0.01, 0.1, 0.4, 0.8] {
+            let (r, h) = (part * edge, 1e-4 * part * edge);
+            let slope = (phi(r + h) - phi(r - h)) / (2.0 * h);
+            assert!((pull(r) / slope - 1.0).abs() < 1e-7, "{w0} at {part}: {} {slope}", pull(r));
+            let depth = -(phi(r) + G * mass / edge) / scale;
+            let expected = 9.0 * density(depth) / density(w0) * scale / (radius * radius);
+            let [before, after] = [r - h, r + h].map(|r| pull(r) * r * r);
+            let found = (after - before) / (2.0 * h * r * r);
+            assert!((found / expected - 1.0).abs() < 1e-5, "{w0} at {part}: {found} {expected}");
+            assert!((king::density(depth) / density(depth) - 1.0).abs() < 1e-7);
+        }
+        assert_series(&field, &[w0, 0.1, 1.0], G, [[0.3, 0.2, -0.1], VELOCITY]);
+        assert_same_by_blocks(&field, &parameters, G);
+        let centre = derivatives(&field, &parameters, G, [[0.0; 3], VELOCITY]);
+        assert!(centre.as_flattened().iter().all(|number| number.is_finite()), "{centre:?}");
+    }
+    for w0 in [0.05, 13.0, f64::NAN] {
+        let error = king::King::new(w0).unwrap_err().to_string();
+        assert!(error.contains("w0 of King's model is") && error.contains("allowed: 0.1 to 12"), "{error}");
+    }
+}
+
 #[test]
 fn the_milky_way_is_the_sum_of_its_parts() {
     // The Sun is at a radius of 8, and the circular velocity is 220 there.

@@ -4,6 +4,8 @@ import shutil
 import tempfile
 import weakref
 
+import numpy
+
 from amuse.community.interface.gd import (
     GravitationalDynamics,
     GravitationalDynamicsInterface,
@@ -14,6 +16,7 @@ from amuse.community.interface.stopping_conditions import StoppingConditionInter
 from amuse.rfi.core import PythonCodeInterface, legacy_function
 from amuse.support.literature import LiteratureReferencesMixIn
 from amuse.units import nbody_system
+from amuse.units.quantities import is_quantity
 
 from .dynamics_worker import KyohoWorker
 from .field import _function
@@ -85,6 +88,10 @@ class KyohoInterface(
     get_acceleration = _of_arrays("get_acceleration")
     get_potential = _of_arrays("get_potential")
 
+    @legacy_function
+    def add_field():
+        return _function(("field", "string", "IN"), ("parameters", "string", "IN"))
+
     get_order, set_order = _getter("order", "int32"), _setter("order", "int32")
     get_eta, set_eta = _getter("eta", "float64"), _setter("eta", "float64")
     get_dt_max, set_dt_max = _getter("dt_max", "float64"), _setter("dt_max", "float64")
@@ -106,8 +113,25 @@ class Kyoho(GravitationalDynamics, GravityFieldCode):
         if mode == "gpu":
             self.parameters.backend = "cuda"
 
+    def add_field(self, field, **parameters):
+        """Adds a field, which acts on all particles beside their own gravity: a built-in one by its name,
+        or a text. Parameters are quantities, or numbers in N-body units."""
+        words = (f"{name}={','.join(map(repr, self._in_nbody_units(value)))}" for name, value in parameters.items())
+        self.overridden().add_field(field, " ".join(words))
+
+    def _in_nbody_units(self, value):
+        """The numbers of a parameter."""
+        if is_quantity(value):
+            if self.unit_converter is not None:
+                value = self.unit_converter.to_nbody(value)
+            if not all(nbody_system.is_nbody_unit(base) for _, base in value.unit.base):
+                raise ValueError(f"{value} has no N-body unit; allowed: N-body units, or a unit converter")
+            value = value.number * value.unit.factor
+        return numpy.asarray(value, dtype=float).ravel().tolist()
+
     def define_methods(self, handler):
         GravitationalDynamics.define_methods(self, handler)
+        handler.add_method("add_field", (handler.NO_UNIT, handler.NO_UNIT), (handler.ERROR_CODE,))
         self.stopping_conditions.define_methods(handler)
         units = {
             "eps2": nbody_system.length**2,
@@ -171,6 +195,8 @@ class Kyoho(GravitationalDynamics, GravityFieldCode):
     def define_state(self, handler):
         GravitationalDynamics.define_state(self, handler)
         GravityFieldCode.define_state(self, handler)
+        for state in ("EDIT", "RUN", "UPDATE"):
+            handler.add_method(state, "add_field")
         for name in ("get_acceleration", "get_radius"):
             handler.add_method("RUN", name)
         for name in ("set_state", "set_mass", "set_position", "set_velocity", "set_radius"):

@@ -28,6 +28,8 @@ class KyohoWorker(KyohoFieldWorker):
         self.is_time_reversed_allowed = 0
         self.cluster = None
         self.radii = {}
+        # The fields that act on the particles, each with its parameters.
+        self.fields = []
         self.enabled = set()
         # The conditions that ended the last evolution, with the particles of each.
         self.met = []
@@ -56,9 +58,25 @@ class KyohoWorker(KyohoFieldWorker):
             accuracy=self.accuracy or None,
             backend=self.backend or None,
         )
+        for field, parameters in self.fields:
+            cluster.add_field(field, **parameters)
         if bodies is not None:
             cluster.add(bodies.positions, bodies.masses, bodies.velocities, identifiers=bodies.identifiers)
         return cluster
+
+    def add_field(self, field, parameters):
+        """Adds a field with parameters such as ``"mass=2.5 push=0.0,0.0,1.0"``, as the units of the particles."""
+        given = {}
+        for word in parameters.split():
+            name, _, numbers = word.partition("=")
+            try:
+                given[name] = [float(number) for number in numbers.split(",")]
+            except ValueError:
+                allowed = "NAME=NUMBER for each parameter, with spaces between them"
+                raise kyoho.Error(f"the parameters of a field have {word!r}; allowed: {allowed}") from None
+        self.current().add_field(field, **given)
+        self.fields.append((field, given))
+        return 0
 
     def choices(self):
         """What a cluster is made with."""
@@ -211,6 +229,8 @@ class KyohoWorker(KyohoFieldWorker):
 
     def evolve_back(self, time):
         """Evolves to an earlier time, as far ahead with all velocities turned round."""
+        if self.fields:
+            raise kyoho.Error("the time to evolve to is an earlier one; allowed: later ones where there are fields")
         now, bodies = self.cluster.time, self.cluster.get()
         self.replace(bodies._replace(velocities=-bodies.velocities), 0.0)
         self.evolve(now - time)

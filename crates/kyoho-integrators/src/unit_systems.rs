@@ -1,0 +1,126 @@
+//! Systems of units by the names of their units, and the gravitational constant in them.
+
+use kyoho_core::{Error, Result};
+
+/// The gravitational constant in SI units (CODATA 2018).
+const GRAVITY: f64 = 6.674_30e-11;
+const AU: f64 = 149_597_870_700.0;
+const PARSEC: f64 = AU * 648_000.0 / std::f64::consts::PI;
+const YEAR: f64 = 365.25 * 86_400.0;
+
+/// Lengths in metres. Those of the Sun and the planets are nominal (IAU 2015, resolution B3).
+const LENGTHS: [(&str, f64); 12] = [
+    ("m", 1.0),
+    ("cm", 0.01),
+    ("km", 1e3),
+    ("AU", AU),
+    ("au", AU),
+    ("pc", PARSEC),
+    ("kpc", 1e3 * PARSEC),
+    ("Mpc", 1e6 * PARSEC),
+    ("ly", 9_460_730_472_580_800.0),
+    ("Rsun", 6.957e8),
+    ("Rjup", 7.1492e7),
+    ("Rearth", 6.3781e6),
+];
+
+/// Masses in kilograms. Those of the Sun and the planets are nominal products with the gravitational
+/// constant (IAU 2015, resolution B3), which are known better than either, over that constant.
+const MASSES: [(&str, f64); 5] = [
+    ("kg", 1.0),
+    ("g", 1e-3),
+    ("Msun", 1.327_124_4e20 / GRAVITY),
+    ("Mjup", 1.266_865_3e17 / GRAVITY),
+    ("Mearth", 3.986_004e14 / GRAVITY),
+];
+
+/// Times in seconds.
+const TIMES: [(&str, f64); 7] = [
+    ("s", 1.0),
+    ("h", 3600.0),
+    ("day", 86_400.0),
+    ("yr", YEAR),
+    ("kyr", 1e3 * YEAR),
+    ("Myr", 1e6 * YEAR),
+    ("Gyr", 1e9 * YEAR),
+];
+
+/// Returns the gravitational constant in a system of units: `SI`, or a length, a mass and a time or a
+/// speed, such as `pc Msun Myr` or `kpc 1e10Msun km/s`. Each may have a number before it.
+pub fn gravitational_constant(units: &str) -> Result<f64> {
+    let wrong = || Error::BadOption {
+        name: "units".into(),
+        value: units.into(),
+        allowed: format!(
+            "SI, or a length ({}), a mass ({}) and a time ({}) or a speed such as km/s, with spaces between them; \
+             each may have a number before it, as 1e10Msun",
+            names(&LENGTHS),
+            names(&MASSES),
+            names(&TIMES)
+        ),
+    };
+    let words: Vec<&str> = if units.trim() == "SI" { vec!["m", "kg", "s"] } else { units.split_whitespace().collect() };
+    let [length, mass, last] = words[..] else { return Err(wrong()) };
+    let sizes = (size(length, &LENGTHS), size(mass, &MASSES));
+    let (Some(length), Some(mass)) = sizes else { return Err(wrong()) };
+    let speed = match last.split_once('/') {
+        Some((above, below)) => size(above, &LENGTHS).zip(size(below, &TIMES)).map(|(above, below)| above / below),
+        None => size(last, &TIMES).map(|time| length / time),
+    };
+    let gravity = speed.map(|speed| GRAVITY * mass / length / (speed * speed));
+    gravity.filter(|gravity| gravity.is_normal()).ok_or_else(wrong)
+}
+
+fn names(units: &[(&str, f64)]) -> String {
+    units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the size of a unit with or without a number before it.
+fn size(word: &str, units: &[(&str, f64)]) -> Option<f64> {
+    units.iter().find_map(|(name, size)| {
+        let number = word.strip_suffix(name)?;
+        let factor = if number.is_empty() { 1.0 } else { number.parse().ok()? };
+        Some(factor * size).filter(|size: &f64| *size > 0.0 && size.is_finite())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_constant_has_the_numbers_of_the_trade() {
+        let four_pi2 = 4.0 * std::f64::consts::PI.powi(2);
+        for (units, expected, error) in [
+            ("SI", 6.6743e-11, 1e-15),
+            ("m kg s", 6.6743e-11, 1e-15),
+            ("cm g s", 6.6743e-8, 1e-14),
+            // Gauss's year is longer than Julian's.
+            ("AU Msun yr", four_pi2, 1e-4),
+            ("au Msun day", 0.017_202_098_95f64.powi(2), 1e-7),
+            ("pc Msun km/s", 4.300_917_27e-3, 1e-9),
+            ("kpc Msun km/s", 4.300_917_27e-6, 1e-9),
+            ("kpc 1e10Msun km/s", 43_009.172_7, 1e-9),
+            ("pc Msun Myr", 4.498_502_15e-3, 1e-8),
+            ("pc  Msun 2.5pc/Myr", 4.498_502_15e-3 / 6.25, 1e-8),
+            ("1e3pc 1e10Msun km/s", 43_009.172_7, 1e-9),
+        ] {
+            let found = gravitational_constant(units).unwrap();
+            assert!((found / expected - 1.0).abs() < error, "{units}: {found:e} in place of {expected:e}");
+        }
+    }
+
+    #[test]
+    fn other_words_are_refused_with_what_is_allowed() {
+        for units in
+            ["", "pc", "pc Msun", "Msun pc Myr", "pc Msun Myr s", "pc Msun furlong", "xpc Msun Myr", "-1pc Msun s"]
+        {
+            let error = gravitational_constant(units).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("units is '{units}'; allowed: SI, or a length (m, cm, km, AU,")),
+                "{error}"
+            );
+        }
+        assert!(gravitational_constant("1e-300pc Msun Myr").is_err());
+    }
+}
