@@ -10,7 +10,7 @@
 
 from ._cluster import Cluster
 from ._errors import Error, Result
-from ._evolution import Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
+from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._few_body import FewBodies, few_body
 from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
 from ._information import Backend, Information, info
@@ -22,6 +22,7 @@ from ._units import gravitational_constant
 
 __all__ = [
     "Backend",
+    "Binary",
     "Bodies",
     "Cluster",
     "Encounter",

@@ -8,7 +8,7 @@ import signal
 import threading
 import time as clock
 import zlib
-from ctypes import byref, c_double, c_int64, c_void_p, create_string_buffer, sizeof
+from ctypes import byref, c_double, c_int32, c_int64, c_void_p, create_string_buffer, sizeof
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
@@ -16,7 +16,7 @@ import numpy
 from . import _structures as structures
 from ._arrays import Arrays, integers
 from ._errors import Error, Result, chosen
-from ._evolution import Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
+from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._handle import Handle
 from ._library import check, failure, library
 from ._numbers import FLOAT64, INT64, integer, integer_or_none, is_single, number, number_or_none, readable
@@ -93,6 +93,13 @@ class Cluster(Handle):
         The time at the start.
     approach_distance : float
         The distance below which two bodies have an approach, which ends an evolution.
+    subsystems : bool
+        Whether close bodies move together: hard binaries, triples and close encounters by regularised
+        motion, of which all others see the centre of mass and what is beyond it. Without softening,
+        in orders 4, 6 and 8. See :attr:`binaries`.
+    subsystem_radius : float
+        The distance below which bodies form subsystems. None: half the radius of the inner half of the
+        bodies over their number, chosen whenever bodies were changed.
     accuracy, theta, backend, devices, threads, crossover
         As for :class:`kyoho.System`.
 
@@ -143,6 +150,8 @@ class Cluster(Handle):
         units: str | None = None,
         time: float = 0.0,
         approach_distance: float | None = None,
+        subsystems: bool = False,
+        subsystem_radius: float | None = None,
         accuracy: float | None = None,
         theta: float | None = None,
         backend: str | None = None,
@@ -164,10 +173,16 @@ class Cluster(Handle):
         self._has_quantities = False
         eps = self._plain("eps", eps, "length")
         approach_distance = self._plain("approach_distance", approach_distance, "length")
+        subsystem_radius = self._plain("subsystem_radius", subsystem_radius, "length")
         dt_max, dt_min = self._plain("dt_max", dt_max, "time"), self._plain("dt_min", dt_min, "time")
         time = self._plain("time", time, "time")
         plain = {"eps": eps, "approach_distance": approach_distance, "dt_max": dt_max, "dt_min": dt_min, "time": time}
-        self._options.update(plain)
+        self._options.update(plain, subsystem_radius=subsystem_radius)
+        radius = float("inf")
+        if subsystem_radius is not None:
+            radius = number("subsystem_radius", subsystem_radius, above=0)
+        if not subsystems and subsystem_radius is not None:
+            raise Error("subsystem_radius is given without subsystems; allowed: subsystems=True")
         options = _options(order, precision, None, backend, devices, threads, crossover, accuracy, theta)
         given = structures.IntegratorOptions(
             sizeof(structures.IntegratorOptions),
@@ -179,6 +194,7 @@ class Cluster(Handle):
             number_or_none("dt_min", dt_min) or 0.0,
             number("time", time),
             number_or_none("approach_distance", approach_distance) or 0.0,
+            radius if subsystems else 0.0,
         )
         handle = c_void_p()
         check(library.kyoho_integrator_create(byref(options), byref(given), byref(handle)))
@@ -705,6 +721,35 @@ class Cluster(Handle):
             closest,
             self._given(when, "time"),
         )
+
+    @property
+    def binaries(self) -> list[Binary]:
+        """The bound pairs of the subsystems, and pairs of pairs, innermost first in each."""
+        count = c_int32()
+        check(library.kyoho_integrator_binary_count(self._own(), byref(count)))
+        structure = structures.Binaries(sizeof(structures.Binaries), count.value)
+        arrays = Arrays(structure, count.value)
+        first, second = (numpy.empty(count.value, dtype=numpy.int64) for _ in range(2))
+        counts = [numpy.empty(count.value, dtype=numpy.int32) for _ in range(2)]
+        axes, eccentricities, periods = (numpy.empty(count.value) for _ in range(3))
+        arrays.long_results("first", first)
+        arrays.long_results("second", second)
+        arrays.results("first_counts", counts[0], integers=True)
+        arrays.results("second_counts", counts[1], integers=True)
+        arrays.results("semi_major_axes", axes)
+        arrays.results("eccentricities", eccentricities)
+        arrays.results("periods", periods)
+        check(library.kyoho_integrator_binaries(self._own(), structure))
+        # The bodies of the largest part so far that has each body.
+        parts: dict[int, tuple[int, ...]] = {}
+        found = []
+        for row in range(count.value):
+            members = tuple(parts.get(int(name), (int(name),)) for name in (first[row], second[row]))
+            for name in members[0] + members[1]:
+                parts[name] = members[0] + members[1]
+            shape = (self._given(axes[row], "length"), float(eccentricities[row]), self._given(periods[row], "time"))
+            found.append(Binary((members[0], members[1]), *shape))
+        return found
 
     def _encounter(self, kind: str, first: int, second: int, distance: float, time: float) -> Encounter:
         return Encounter(kind, first, second, self._given(distance, "length"), self._given(time, "time"))

@@ -47,6 +47,19 @@ class Encounter(NamedTuple):
     """The time at which they had this distance."""
 
 
+class Binary(NamedTuple):
+    """Two parts of a cluster's subsystem that are bound to one another: bodies, or binaries."""
+
+    members: tuple[tuple[int, ...], tuple[int, ...]]
+    """The identifiers of the bodies of each part."""
+    semi_major_axis: float
+    """The semi-major axis of the orbit of both parts around one another."""
+    eccentricity: float
+    """Its eccentricity."""
+    period: float
+    """Its period."""
+
+
 class Evolution(NamedTuple):
     """How :meth:`Cluster.evolve` ended."""
 

@@ -105,6 +105,8 @@ _RESULTS = {
         POINTER(structures.Evolution),
     ),
     "kyoho_integrator_encounters": (_INTEGRATOR, POINTER(structures.Encounters)),
+    "kyoho_integrator_binary_count": (_INTEGRATOR, POINTER(c_int32)),
+    "kyoho_integrator_binaries": (_INTEGRATOR, POINTER(structures.Binaries)),
     "kyoho_integrator_add_field": (_INTEGRATOR, c_char_p, c_char_p, c_int32, POINTER(c_double)),
     "kyoho_integrator_add_moving_field": (
         _INTEGRATOR,

@@ -229,6 +229,7 @@ class IntegratorOptions(ctypes.Structure):
         ("dt_min", c_double),
         ("time", c_double),
         ("approach_distance", c_double),
+        ("subsystem_radius", c_double),
     ]
 
 
@@ -319,6 +320,15 @@ class Encounters(ctypes.Structure):
         ("structure_size", c_int32),
         ("capacity", c_int32),
         *_arrays("kinds", "first", "second", "distances", "times"),
+    ]
+
+
+class Binaries(ctypes.Structure):
+    _fields_ = [
+        ("structure_size", c_int32),
+        ("capacity", c_int32),
+        *_arrays("first", "second", "first_counts", "second_counts"),
+        *_arrays("semi_major_axes", "eccentricities", "periods"),
     ]
 
 

@@ -523,3 +523,44 @@ def test_a_body_where_a_field_is_infinite_is_named():
     cluster.add_field("point_mass", mass=1)
     with pytest.raises(kyoho.Error, match="body 12 in the field 'point_mass' is NaN; allowed: finite numbers"):
         cluster.evolve(1.0)
+
+
+def with_binary(separation, **choices):
+    """A ring of 16 bodies, the first two of which are a binary on a circle."""
+    angles = 2 * numpy.pi * numpy.arange(16) / 16
+    x = numpy.stack([numpy.cos(angles), numpy.sin(angles), 0.1 * numpy.sin(3 * angles)], axis=1)
+    v = 0.6 * numpy.stack([-numpy.sin(angles), numpy.cos(angles), 0 * angles], axis=1)
+    m = numpy.full(16, 1 / 16)
+    speed = (2 * m[0] / separation) ** 0.5
+    x[1], v[1] = x[0] + [separation, 0, 0], v[0] + [0, 0, speed]
+    cluster = kyoho.Cluster(backend="cpu", threads=1, **choices)
+    cluster.add(x, m, v)
+    return cluster
+
+
+@pytest.mark.parametrize("order", [4, 6, 8])
+def test_a_hard_binary_moves_as_a_subsystem(order):
+    cluster = with_binary(1e-5, order=order, subsystems=True)
+    cluster.evolve(0.0)
+    assert cluster.binaries == []  # They are found when bodies move.
+    before = cluster.energies.total
+    evolution = cluster.evolve(0.25)
+    assert evolution.block_steps < 2000
+    (binary,) = cluster.binaries
+    assert binary.members == ((0,), (1,))
+    assert binary.semi_major_axis == pytest.approx(1e-5, rel=1e-6) and binary.eccentricity < 1e-3
+    assert binary.period == pytest.approx(2 * numpy.pi * (1e-15 * 8) ** 0.5, rel=1e-6)
+    assert cluster.energies.total == pytest.approx(before, rel=1e-6)
+    other = pickle.loads(pickle.dumps(cluster))
+    for one in (cluster, other):
+        one.evolve(0.375)
+    numpy.testing.assert_array_equal(other.positions, cluster.positions)
+    assert other.binaries == cluster.binaries and other.energies == cluster.energies
+
+
+def test_subsystems_need_points_and_a_hermite_scheme():
+    for choices in ({"eps": 0.1}, {"order": 2, "dt_max": 0.1}, {"subsystem_radius": -1.0}, {"subsystem_radius": 0.0}):
+        with pytest.raises(kyoho.Error, match="softening|orders|subsystem_radius"):
+            kyoho.Cluster(backend="cpu", subsystems=True, **choices)
+    with pytest.raises(kyoho.Error, match="subsystems=True"):
+        kyoho.Cluster(backend="cpu", subsystem_radius=0.1)

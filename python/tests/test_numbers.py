@@ -20,7 +20,7 @@ TEXT = "pair p\ni x: f64\nj x: f64\nparam far: f64\nresult s: f64 sum\nbody\ns +
 
 # What each argument takes, by its name. New ones have to be put here.
 REALS = {"accuracy", "theta", "eta", "dt_max", "dt_min", "gravity", "time", "approach_distance", "seconds"}
-REALS |= {"progress_seconds", "G", "tolerance", "speed_of_light", "escapes"}
+REALS |= {"subsystem_radius", "progress_seconds", "G", "tolerance", "speed_of_light", "escapes"}
 INTEGERS = {"order", "threads", "crossover", "pairs", "first_address", "count", "samples", "nj", "sink", "sinks"}
 INTEGERS |= {"block_steps", "group_size", "max_steps"}
 ARRAYS = {"positions", "masses", "velocities", "accelerations", "jerks", "snaps", "crackles", "sixth_derivatives"}
@@ -35,8 +35,9 @@ OF_ALL = {"Cluster", "tree_error", "System.force_all", "System.start_all"}
 OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neighbour_criterion", "potential", "out"}
 OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "tree", "return_tree", "parallel"}
 OTHERS |= {"method", "quadrupole", "device", "terms", "collisions", "field", "path", "centre", "units", "communicator"}
+OTHERS |= {"subsystems"}
 # Results and errors are not called by users; of these the arrays that they hold are looked at when used.
-HOLDERS = {"Backend", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces", "Information"}
+HOLDERS = {"Backend", "Binary", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces", "Information"}
 HOLDERS |= {"FewBodies", "Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors"}
 HOLDERS |= {"__version__"}
 
