@@ -49,6 +49,18 @@ def test_parameters_are_refused_where_they_are_set(amuse_kyoho, code, function, 
     assert got.value == before
 
 
+def test_a_binary_is_a_subsystem_if_that_is_asked_for(amuse_kyoho):
+    worker = importlib.import_module("amuse_kyoho.dynamics_worker").KyohoWorker()
+    worker.set_backend(backend="cpu")
+    worker.set_subsystems(subsystems=1)
+    one = types.SimpleNamespace()
+    for place, mass, speed in ((0.0, 1e-3, 0.0), (1e-6, 1e-3, (2e-3 / 1e-6) ** 0.5), (1.0, 1.0, 0.1)):
+        worker.new_particle(one, mass, place, 0.0, 0.0, 0.0, speed, 0.0, 0.0)
+    worker.commit_particles()
+    worker.evolve_model(0.1)
+    assert len(worker.cluster.binaries) == 1
+
+
 def test_fields_stay_where_a_parameter_changes(amuse_kyoho):
     worker = importlib.import_module("amuse_kyoho.dynamics_worker").KyohoWorker()
     worker.set_backend(backend="cpu")

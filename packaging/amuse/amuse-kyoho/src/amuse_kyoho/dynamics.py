@@ -98,6 +98,7 @@ class KyohoInterface(
     get_pair_distance, set_pair_distance = _getter("pair_distance", "float64"), _setter("pair_distance", "float64")
     get_is_time_reversed_allowed = _getter("is_time_reversed_allowed", "int32")
     set_is_time_reversed_allowed = _setter("is_time_reversed_allowed", "int32")
+    get_subsystems, set_subsystems = _getter("subsystems", "int32"), _setter("subsystems", "int32")
     get_accuracy, set_accuracy = _getter("accuracy", "float64"), _setter("accuracy", "float64")
     get_precision, set_precision = _getter("precision", "string"), _setter("precision", "string")
     get_backend, set_backend = _getter("backend", "string"), _setter("backend", "string")
@@ -140,6 +141,7 @@ class Kyoho(GravitationalDynamics, GravityFieldCode):
             "dt_max": nbody_system.time,
             "pair_distance": nbody_system.length,
             "is_time_reversed_allowed": handler.NO_UNIT,
+            "subsystems": handler.NO_UNIT,
             "accuracy": handler.NO_UNIT,
             "precision": handler.NO_UNIT,
             "backend": handler.NO_UNIT,
@@ -171,6 +173,13 @@ class Kyoho(GravitationalDynamics, GravityFieldCode):
                 "is_time_reversed_allowed",
                 "is_time_reversed_allowed",
                 "1: evolve_model also goes back in time; 0: that is an error",
+                0,
+            ),
+            (
+                "subsystems",
+                "subsystems",
+                "1: hard binaries and close encounters move by regularised motion, in orders 4, 6 and 8 without "
+                "softening; 0: by plain steps",
                 0,
             ),
             (

@@ -26,6 +26,7 @@ class KyohoWorker(KyohoFieldWorker):
         self.pair_distance = 0.0
         self.begin_time = 0.0
         self.is_time_reversed_allowed = 0
+        self.subsystems = 0
         self.cluster = None
         self.radii = {}
         # The fields that act on the particles, each with its parameters.
@@ -55,6 +56,7 @@ class KyohoWorker(KyohoFieldWorker):
             dt_max=self.dt_max or None,
             time=time,
             approach_distance=self.pair_distance if PAIR in self.enabled else None,
+            subsystems=bool(self.subsystems),
             accuracy=self.accuracy or None,
             backend=self.backend or None,
         )
@@ -398,7 +400,7 @@ def _add_parameter(name, attribute, argument, default, name_in_scripts=None):
         setattr(KyohoWorker, attribute, default)
 
 
-for _name in ("order", "dt_max", "pair_distance", "is_time_reversed_allowed"):
+for _name in ("order", "dt_max", "pair_distance", "is_time_reversed_allowed", "subsystems"):
     _add_parameter(_name, _name, _name, 0)
 _add_parameter("eta", "eta", "eta", 0, "timestep_parameter")
 for _name, _default in (
