@@ -14,12 +14,13 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Result};
 use crate::file;
+use crate::run::field_setting::FieldSetting;
 use crate::run::input::{self, fill, rows};
 use crate::run::snapshot_hdf5 as hdf5;
+use crate::run::subsystems::Subsystems;
 use kyoho_core::error::{shortened, shown};
 use kyoho_core::{Order, Precision, TreeAccuracy};
 use kyoho_integrators::body::{Body, DERIVATIVES};
-use kyoho_integrators::fields::Centre;
 use kyoho_integrators::plan::{ETA4, Plan, SHORTEST_INTERVAL, StepCriterion, whole};
 
 /// The state of a run at a time when all bodies meet.
@@ -35,69 +36,10 @@ pub struct Snapshot<'a> {
     pub initial_energy: f64,
     /// The fields that act on the bodies.
     pub fields: Vec<FieldSetting>,
+    /// The subsystems, if close bodies may form some.
+    pub subsystems: Option<Subsystems>,
     /// The bodies.
     pub bodies: Cow<'a, [Body]>,
-}
-
-/// A field as the user gave it, which a snapshot keeps.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FieldSetting {
-    /// The built-in name or the text.
-    pub given: String,
-    /// The numbers of its parameters, in their order.
-    pub numbers: Vec<f64>,
-    /// Its centre, if it moves.
-    pub centre: Option<Centre>,
-}
-
-impl FieldSetting {
-    /// Returns the name of the setting of a field.
-    fn name(place: usize) -> String {
-        format!("field-{}", place + 1)
-    }
-
-    /// Returns the field in a line: its numbers in brackets, in braces the number of the nodes of its
-    /// centre and their numbers, if it moves, and the text without ends of lines.
-    fn line(&self) -> String {
-        let joined = |numbers: &mut dyn Iterator<Item = f64>| {
-            numbers.map(|number| format!("{number:e}")).collect::<Vec<_>>().join(" ")
-        };
-        let text = self.given.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
-        let centre = self
-            .centre
-            .as_ref()
-            .map_or(String::new(), |centre| format!("{{{} {}}} ", centre.nodes(), joined(&mut centre.numbers())));
-        format!("[{}] {centre}{text}", joined(&mut self.numbers.iter().copied()))
-    }
-
-    /// Reads what [`FieldSetting::line`] returns.
-    fn parse(line: &str) -> Option<FieldSetting> {
-        let (numbers, text) = line.strip_prefix('[')?.split_once("] ")?;
-        let parsed = |numbers: &str| numbers.split_whitespace().map(|number| number.parse().ok()).collect();
-        let numbers: Option<Vec<f64>> = parsed(numbers);
-        let (centre, text) = match text.strip_prefix('{') {
-            None => (None, text),
-            Some(rest) => {
-                let (centre, text) = rest.split_once("} ")?;
-                let (nodes, centre) = centre.split_once(' ')?;
-                let centre: Option<Vec<f64>> = parsed(centre);
-                (Some(Centre::from_numbers(&centre?, nodes.parse().ok()?).ok()?), text)
-            }
-        };
-        let mut given = String::new();
-        let mut letters = text.chars();
-        while let Some(letter) = letters.next() {
-            given.push(match letter {
-                '\\' => match letters.next()? {
-                    'n' => '\n',
-                    'r' => '\r',
-                    other => other,
-                },
-                other => other,
-            });
-        }
-        Some(FieldSetting { given, numbers: numbers?, centre })
-    }
 }
 
 /// The point from which intervals are counted: the start of the run, or the last change of their
@@ -254,7 +196,8 @@ impl Snapshot<'_> {
             ("intervals-from-time", Value::Number(self.origin.time)),
             ("bodies", Value::Count(self.bodies.len() as u64)),
         ];
-        settings.into_iter().map(|(name, value)| (name.into(), value)).chain(fields).collect()
+        let subsystems = self.subsystems.iter().flat_map(|subsystems| subsystems.settings(self));
+        settings.into_iter().map(|(name, value)| (name.into(), value)).chain(fields).chain(subsystems).collect()
     }
 
     /// Returns the step that a body takes next. The criterion's step becomes a power of two when an
@@ -266,6 +209,12 @@ impl Snapshot<'_> {
         }
     }
 
+    /// Returns the mass of a body, its vectors and its step.
+    pub fn numbers(&self, body: &Body) -> impl Iterator<Item = f64> {
+        let vectors = body.motion().into_iter().take(vectors(self.plan.order)).flatten();
+        [body.mass].into_iter().chain(vectors).chain([self.step(body)])
+    }
+
     fn text(&self) -> String {
         let plan = &self.plan;
         let mut text = format!("{FIRST_LINE}\n");
@@ -274,11 +223,11 @@ impl Snapshot<'_> {
         }
         writeln!(text, "# {}", columns(plan.order)).expect("a string takes everything");
         for body in self.bodies.iter() {
-            write!(text, "{:e}", body.mass).expect("a string takes everything");
-            for column in body.motion().into_iter().take(vectors(plan.order)).flatten() {
-                write!(text, " {column:e}").expect("a string takes everything");
+            for number in self.numbers(body) {
+                write!(text, "{number:e} ").expect("a string takes everything");
             }
-            writeln!(text, " {:e}", self.step(body)).expect("a string takes everything");
+            text.pop();
+            text.push('\n');
         }
         let last = format!("{LAST_LINE}{} bodies, sha256 {}\n", self.bodies.len(), checksum(text.as_bytes()));
         text + &last
@@ -322,25 +271,41 @@ impl Snapshot<'_> {
             words.entry(name.to_string()).or_insert((Some(place + 1), word.trim().to_string()));
         }
         let header = Header { words, path, missing: |name| format!("the line '# {name} ...' is missing") };
-        let (mut snapshot, count) = header.snapshot()?;
+        let (snapshot, count) = header.snapshot()?;
         let (plan, mut bodies) = (&snapshot.plan, Vec::new());
         let mut numbers = vec![0.0; 2 + 3 * vectors(plan.order)];
         for (line, row) in rows(text) {
             let failed = |reason| Failure::Line { path: path.into(), line, reason };
             fill(&mut numbers, row, &columns(plan.order)).map_err(failed)?;
-            let (mass, step) = (numbers[0], numbers[numbers.len() - 1]);
-            let (vectors, _) = numbers[1..numbers.len() - 1].as_chunks();
-            let mut body = Body { step, ..Body::new(mass, vectors[0], vectors[1]) };
-            body.derivatives[..vectors.len() - 2].copy_from_slice(&vectors[2..]);
+            let body = body(&numbers);
             check(plan, &body).map_err(failed)?;
             bodies.push(body);
         }
         if bodies.len() != count {
             return Err(Failure::file(path, format!("it has {} of its {count} bodies", bodies.len())));
         }
-        snapshot.bodies = bodies.into();
-        Ok(snapshot)
+        snapshot.with_bodies(bodies, path)
     }
+}
+
+impl Snapshot<'static> {
+    /// Returns the snapshot with bodies, which those of its subsystems are among.
+    pub fn with_bodies(mut self, bodies: Vec<Body>, path: &Path) -> Result<Snapshot<'static>> {
+        if let Some(subsystems) = &mut self.subsystems {
+            subsystems.join(&self.plan, &bodies).map_err(|reason| Failure::file(path, reason))?;
+        }
+        self.bodies = bodies.into();
+        Ok(self)
+    }
+}
+
+/// Returns the body whose [`Snapshot::numbers`] are these.
+pub fn body(numbers: &[f64]) -> Body {
+    let (mass, step) = (numbers[0], numbers[numbers.len() - 1]);
+    let (vectors, _) = numbers[1..numbers.len() - 1].as_chunks();
+    let mut body = Body { step, ..Body::new(mass, vectors[0], vectors[1]) };
+    body.derivatives[..vectors.len() - 2].copy_from_slice(&vectors[2..]);
+    body
 }
 
 /// Checks that a run of this plan can have left a body in this state, apart from numbers that are
@@ -432,10 +397,13 @@ impl Header<'_> {
             let name = FieldSetting::name(fields.len());
             fields.push(self.value(&name, FieldSetting::parse)?);
         }
-        Ok((Snapshot { plan, number, origin, initial_energy, fields, bodies: Cow::Borrowed(&[]) }, count))
+        let subsystems = Subsystems::read(self, order)?;
+        let bodies = Cow::Borrowed(&[][..]);
+        Ok((Snapshot { plan, number, origin, initial_energy, fields, subsystems, bodies }, count))
     }
 
-    fn value<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
+    /// Returns the value of a setting.
+    pub fn value<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
         let Some((line, word)) = self.words.get(name) else {
             return Err(Failure::file(self.path, (self.missing)(name)));
         };
@@ -448,7 +416,8 @@ impl Header<'_> {
         })
     }
 
-    fn number(&self, name: &str, allowed: impl Fn(f64) -> bool) -> Result<f64> {
+    /// Returns the value of a setting that is a finite number.
+    pub fn number(&self, name: &str, allowed: impl Fn(f64) -> bool) -> Result<f64> {
         let finite = |word: &str| word.parse().ok().filter(|number: &f64| number.is_finite());
         self.value(name, |word| finite(word).filter(|number| allowed(*number)))
     }
@@ -457,6 +426,7 @@ impl Header<'_> {
 #[cfg(test)]
 pub mod tests {
     use kyoho_integrators::body::Vector;
+    use kyoho_integrators::fields::Centre;
 
     use super::*;
 
@@ -491,6 +461,7 @@ pub mod tests {
             origin: Origin { number: 2, time: 0.1 },
             initial_energy: -0.25,
             fields: Vec::new(),
+            subsystems: None,
             bodies: vec![body, Body { step: body.step, ..Body::new(1.0, [0.1; 3], [0.2; 3]) }].into(),
         }
     }

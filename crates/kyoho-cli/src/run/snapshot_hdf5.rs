@@ -4,7 +4,6 @@
 //! each body. The first 512 bytes (a user block, which readers of HDF5 skip) are a line with a
 //! checksum of all that follows.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -109,7 +108,7 @@ pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
     let words: HashMap<_, _> =
         attributes.iter().filter_map(|(name, value)| Some((name.clone(), (None, word(value)?)))).collect();
     let header = Header { words, path, missing: |name| format!("the attribute '{name}' is missing") };
-    let (mut snapshot, count) = header.snapshot()?;
+    let (snapshot, count) = header.snapshot()?;
     let masses = content.rows::<1>("masses", Some(count))?;
     let steps = content.rows::<1>("steps", Some(count))?;
     let vectors = VECTORS[..vectors(snapshot.plan.order)].iter();
@@ -123,8 +122,7 @@ pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
         check(&snapshot.plan, &body).map_err(|reason| Failure::file(path, format!("body {}: {reason}", place + 1)))?;
         bodies.push(body);
     }
-    snapshot.bodies = Cow::Owned(bodies);
-    Ok(snapshot)
+    snapshot.with_bodies(bodies, path)
 }
 
 /// Checks that these are the bytes that were written.
