@@ -8,6 +8,7 @@ mod plot;
 mod report;
 pub mod snapshot;
 pub mod snapshot_hdf5;
+mod snapshot_header;
 mod subsystems;
 
 use std::time::Instant;

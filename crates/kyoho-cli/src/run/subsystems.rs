@@ -12,7 +12,8 @@ use kyoho_integrators::subsystems::Subsystem;
 use crate::failure::Result;
 use crate::few_body::Bound;
 use crate::run::options::{Arguments, wrong};
-use crate::run::snapshot::{Header, Snapshot, Value, body, check, vectors};
+use crate::run::snapshot::{Snapshot, Value, body, check, vectors};
+use crate::run::snapshot_header::Header;
 
 /// The subsystems of a snapshot.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,23 +40,35 @@ impl Subsystems {
         integrator.has_subsystems().then(|| Subsystems { radius, all: all.to_vec() })
     }
 
-    /// Returns the settings by which a snapshot keeps them.
-    pub fn settings(&self, snapshot: &Snapshot) -> Vec<(String, Value)> {
-        let head = [(RADIUS, Value::Number(self.radius)), (COUNT, Value::Count(self.all.len() as u64))];
-        let lines = self.all.iter().enumerate();
-        let lines = lines.map(|(place, subsystem)| (name(place), Value::Text(line(subsystem, snapshot))));
-        head.into_iter().map(|(name, value)| (name.into(), value)).chain(lines).collect()
+    /// Returns their settings in a snapshot.
+    pub fn settings(&self) -> [(&'static str, Value); 2] {
+        [(RADIUS, Value::Number(self.radius)), (COUNT, Value::Count(self.all.len() as u64))]
     }
 
-    /// Reads them from the settings of a snapshot, still without the masses of their bodies.
+    /// Returns the lines by which a text keeps them, each with its name.
+    pub fn lines(&self, snapshot: &Snapshot) -> impl Iterator<Item = (String, String)> {
+        self.all.iter().enumerate().map(|(place, subsystem)| (name(place), line(subsystem, snapshot)))
+    }
+
+    /// Reads the settings of a snapshot, which has none yet.
     pub fn read(header: &Header, order: Order) -> Result<Option<Subsystems>> {
         if ![RADIUS, COUNT].iter().any(|name| header.words.contains_key(*name)) {
             return Ok(None);
         }
         let radius = header.number(RADIUS, |radius| radius > 0.0 && order != Order::Second)?;
-        let count: usize = header.value(COUNT, |word| word.parse().ok())?;
+        Ok(Some(Subsystems { radius, all: Vec::new() }))
+    }
+
+    /// Returns how many a snapshot has.
+    pub fn count(header: &Header) -> Result<usize> {
+        header.value(COUNT, |word| word.parse().ok())
+    }
+
+    /// Takes them from the lines of a text, still without the masses of their bodies.
+    pub fn read_lines(&mut self, header: &Header, order: Order) -> Result<()> {
         let parsed = |place| header.value(&name(place), |line| parse(line, vectors(order)));
-        Ok(Some(Subsystems { radius, all: (0..count).map(parsed).collect::<Result<_>>()? }))
+        self.all = (0..Subsystems::count(header)?).map(parsed).collect::<Result<_>>()?;
+        Ok(())
     }
 
     /// Gives their bodies masses. Fails if bodies are not where subsystems have them.
@@ -125,14 +138,22 @@ fn parse(line: &str, vectors: usize) -> Option<Subsystem> {
     if members.len() < 2 || centre.len() != 2 + 3 * vectors || motions.len() != 6 * members.len() {
         return None;
     }
+    let is_close = ["0", "1"].iter().position(|word| *word == is_close)? == 1;
     let rows: &[[Vector; 2]] = motions.as_chunks().0.as_chunks().0;
+    Some(subsystem(members, body(&centre), is_close, rows.iter().copied()))
+}
+
+/// Makes a subsystem of bodies with positions and velocities around its centre, still without masses.
+pub fn subsystem(
+    members: Vec<usize>,
+    centre: Body,
+    is_close: bool,
+    motions: impl Iterator<Item = [Vector; 2]>,
+) -> Subsystem {
     let mut subsystem = Subsystem::default();
-    subsystem.is_close = ["0", "1"].iter().position(|word| *word == is_close)? == 1;
-    subsystem.members = members;
-    subsystem.centre = body(&centre);
-    subsystem.inner.positions = rows.iter().map(|row| row[0]).collect();
-    subsystem.inner.velocities = rows.iter().map(|row| row[1]).collect();
-    Some(subsystem)
+    (subsystem.members, subsystem.centre, subsystem.is_close) = (members, centre, is_close);
+    (subsystem.inner.positions, subsystem.inner.velocities) = motions.map(|[place, speed]| (place, speed)).unzip();
+    subsystem
 }
 
 /// Returns the distance at which subsystems form in a run, 0 for one that is chosen, `None` without them.
@@ -181,4 +202,104 @@ pub fn integrator(
         integrator.start()?;
     }
     Ok(integrator)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::run::snapshot::tests::{sealed, snapshot};
+    use crate::run::snapshot_hdf5 as hdf5;
+
+    const ORDERS: [Order; 3] = [Order::Fourth, Order::Sixth, Order::Eighth];
+
+    /// Returns two bodies, copied this often, each time as one subsystem.
+    fn in_subsystems(order: Order, count: usize) -> Snapshot<'static> {
+        let mut found = snapshot(order);
+        let centre = Body { mass: 4.0 / 3.0, ..found.bodies[0] };
+        let inside = [[[0.1, 1e-300, -0.0], [1e-9, 1.0 / 3.0, 0.0]], [[-0.3, 0.0, 5e-324], [0.0, -0.1, 0.2]]];
+        let mut bodies = Vec::new();
+        let subsystem = |place: usize| {
+            let mut subsystem = subsystem(vec![2 * place, 2 * place + 1], centre, place == 0, inside.into_iter());
+            subsystem.inner.masses = vec![1.0 / 3.0, 1.0];
+            bodies.extend([0, 1].map(|row| subsystem.body(row)));
+            subsystem
+        };
+        let all = (0..count).map(subsystem).collect();
+        found.subsystems = Some(Subsystems { radius: 0.125 / 3.0, all });
+        if count > 0 {
+            found.bodies = bodies.into();
+        }
+        found
+    }
+
+    fn parsed(text: &str) -> Result<Snapshot<'static>> {
+        Snapshot::parse(text.as_bytes(), Path::new("snap"))
+    }
+
+    #[test]
+    fn subsystems_come_back_with_the_same_bits() {
+        for order in ORDERS {
+            for count in [0, 1, 2, 300] {
+                let snapshot = in_subsystems(order, count);
+                assert_eq!(parsed(&snapshot.text()).unwrap(), snapshot);
+                assert_eq!(hdf5::parse(hdf5::bytes(&snapshot).unwrap(), Path::new("snap")).unwrap(), snapshot);
+            }
+            let without = snapshot(order);
+            assert!(!without.text().contains("subsystem"));
+            assert!(hdf5::bytes(&without).unwrap().windows(9).all(|bytes| bytes != b"subsystem"));
+        }
+    }
+
+    #[test]
+    fn damaged_lines_are_refused() {
+        let text = in_subsystems(Order::Fourth, 1).text();
+        let lines = &text[..text.find("# end ").unwrap()];
+        assert!(parsed(&sealed(lines)).is_ok());
+        let error = |from: &str, to: &str| {
+            assert!(lines.contains(from), "{lines}");
+            parsed(&sealed(&lines.replacen(from, to, 1))).unwrap_err().to_string()
+        };
+        for (from, to) in [
+            ("bodies 1 2 close", "bodies 1 close"),
+            ("bodies 1 2 close", "bodies 0 2 close"),
+            ("close 1", "close 2"),
+            (" inside 1e-1 ", " inside nan "),
+            (" inside 1e-1 ", " inside "),
+            (" centre 1.3", " centre 0 1.3"),
+        ] {
+            let error = error(from, to);
+            assert!(error.contains("cannot be the value of subsystem-1") && error.contains("line 2"), "{error}");
+        }
+        assert!(error("bodies 1 2 close", "bodies 1 3 close").contains("subsystem 1: it has body 3; allowed: 1 to 2"));
+        assert!(error("bodies 1 2 close", "bodies 1 1 close").contains("body 1 is in it, but also in another place"));
+        assert!(error("bodies 1 2 close", "bodies 2 1 close").contains("body 2 does not move as"));
+        assert!(error(" inside 1e-1 ", " inside 2e-1 ").contains("subsystem 1: body 1 does not move as"));
+        assert!(error(" centre 1.3", " centre 1.4").contains("allowed: that of its bodies, 1.33333"));
+        assert!(error("# subsystem-1 ", "# another ").contains("the line '# subsystem-1 ...' is missing"));
+        assert!(error("# subsystems 1\n", "# subsystems 2\n").contains("the line '# subsystem-2 ...' is missing"));
+        assert!(error("# subsystems 1\n", "").contains("the line '# subsystems ...' is missing"));
+        let radius = error("# subsystem-radius 0.04", "# subsystem-radius -0.04");
+        assert!(radius.contains("cannot be the value of subsystem-radius"), "{radius}");
+    }
+
+    #[test]
+    fn damaged_datasets_are_refused() {
+        let error = |change: fn(&mut Subsystem)| {
+            let mut snapshot = in_subsystems(Order::Sixth, 2);
+            change(&mut snapshot.subsystems.as_mut().unwrap().all[1]);
+            hdf5::parse(hdf5::bytes(&snapshot).unwrap(), Path::new("snap")).unwrap_err().to_string()
+        };
+        let number = error(|subsystem| subsystem.members[1] = 4);
+        assert_eq!(number, "snap: the dataset 'subsystem_members': 5 in row 4; allowed: whole numbers from 1 to 4");
+        let size = error(|subsystem| subsystem.members.truncate(1));
+        assert_eq!(size, "snap: the dataset 'subsystem_sizes': 1 in row 2; allowed: whole numbers from 2 to 4");
+        let rows = error(|subsystem| subsystem.inner.positions.truncate(1));
+        assert_eq!(rows, "snap: the dataset 'subsystem_member_positions': its shape is [3, 3]; allowed: [4, 3]");
+        assert!(error(|subsystem| subsystem.members[1] = 0).contains("subsystem 2: body 1 is in it, but also in"));
+        assert!(
+            error(|subsystem| subsystem.centre.mass = 5.0).contains("subsystem 2: the mass is 5; allowed: that of")
+        );
+    }
 }
