@@ -111,6 +111,8 @@ fn subsystems_are_for_hermite_schemes_without_softening() {
         let error = refused(&format!("--subsystems {wrong}")).to_lowercase();
         assert!(error.contains(&format!("--subsystems is {wrong}; allowed: numbers from zero")), "{error}");
     }
+    let file = refused("--subsystems stars.txt");
+    assert!(file.contains("allowed: numbers, such as 0.01 or 1e-3; a file stands before --subsystems"), "{file}");
     let folder = folder("refused");
     let ring = ring(&folder, 1e-3).display().to_string();
     let to = folder.join("snapshots");

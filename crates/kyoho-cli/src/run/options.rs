@@ -84,7 +84,7 @@ pub struct Arguments {
     /// Let close bodies, such as hard binaries, move together by regularised motion, in orders 4, 6
     /// and 8 without softening: those that come within this distance, or without a number within one
     /// that is chosen; 0 for none [default: 0]
-    #[arg(long, value_name = "RADIUS", num_args = 0..=1, default_missing_value = "inf", value_parser = number)]
+    #[arg(long, value_name = "RADIUS", num_args = 0..=1, default_missing_value = "inf", value_parser = radius)]
     pub subsystems: Option<f64>,
     /// The shared step of the leapfrog; the interval must be a whole number of them
     #[arg(long, value_name = "TIME", value_parser = number)]
@@ -128,6 +128,11 @@ pub struct Arguments {
     pub json: bool,
     #[command(flatten)]
     pub machine: Machine,
+}
+
+/// Parses the radius of subsystems, which a file may stand in the place of.
+fn radius(word: &str) -> std::result::Result<f64, String> {
+    number(word).map_err(|allowed| format!("{allowed}; a file stands before --subsystems"))
 }
 
 /// Returns the plan of a run and the number of its intervals.
