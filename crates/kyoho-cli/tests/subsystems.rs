@@ -98,6 +98,24 @@ fn a_resumed_run_has_the_same_bits() {
     }
 }
 
+/// Subsystems that form, part and are under way at the snapshot.
+#[test]
+fn a_resumed_run_has_the_same_bits_where_subsystems_come_and_go() {
+    let folder = folder("come-and-go");
+    for order in [4, 6, 8] {
+        let [whole, part] = ["whole", "part"].map(|name| folder.join(format!("{name}-{order}")));
+        let options = format!("--plummer 64 --seed 3 --order {order} --subsystems 0.05 --t-end 0.5 --interval 0.125");
+        report(&format!("{options} --output {}", whole.display())).unwrap();
+        let from = whole.join("snapshot-000002.txt");
+        let text = std::fs::read_to_string(&from).unwrap();
+        assert!(text.contains("\n# subsystems 3\n"), "{order}");
+        let resumed = format!("--resume {} --t-end 0.5 --threads 1 --output {}", from.display(), part.display());
+        report(&resumed).unwrap();
+        let [whole, part] = [whole, part].map(|folder| std::fs::read(folder.join("snapshot-000004.txt")).unwrap());
+        assert!(whole == part, "order {order}");
+    }
+}
+
 #[test]
 fn subsystems_are_for_hermite_schemes_without_softening() {
     let refused = |options: &str| report(&format!("--plummer 8 {options}")).unwrap_err();
@@ -111,6 +129,9 @@ fn subsystems_are_for_hermite_schemes_without_softening() {
         let error = refused(&format!("--subsystems {wrong}")).to_lowercase();
         assert!(error.contains(&format!("--subsystems is {wrong}; allowed: numbers from zero")), "{error}");
     }
+    let many = report("--plummer 128 --subsystems 10").unwrap_err();
+    let expected = "kyoho: --subsystems is 10; allowed: less: 128 bodies come together within it, at most 100 can";
+    assert_eq!(many, expected);
     let file = refused("--subsystems stars.txt");
     assert!(file.contains("allowed: numbers, such as 0.01 or 1e-3; a file stands before --subsystems"), "{file}");
     let folder = folder("refused");

@@ -111,7 +111,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 bar.set_position(((done as f64 + fraction) * PROGRESS) as u64);
             }
             true
-        })?;
+        });
+        let approach = approach.map_err(subsystems::failure)?;
         report.seconds += began.elapsed().as_secs_f64();
         report.approach(approach, meeting.time());
         report.energy_jump(integrator.energy_jump(), meeting.time());

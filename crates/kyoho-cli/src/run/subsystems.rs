@@ -1,15 +1,15 @@
 //! Subsystems of a run: their option, their lines in snapshots, and the integrator that has them.
 
 use kyoho::System;
-use kyoho_core::Order;
 use kyoho_core::error::shown;
+use kyoho_core::{Error, Order};
 use kyoho_integrators::Integrator;
 use kyoho_integrators::body::{Body, Vector};
 use kyoho_integrators::fields::Fields;
 use kyoho_integrators::plan::Plan;
 use kyoho_integrators::subsystems::Subsystem;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::few_body::Bound;
 use crate::run::options::{Arguments, wrong};
 use crate::run::snapshot::{Snapshot, Value, body, check, vectors};
@@ -23,6 +23,8 @@ pub struct Subsystems {
     /// All that there are, of bodies by their places.
     pub all: Vec<Subsystem>,
 }
+
+const OPTION: &str = "--subsystems";
 
 /// The names of the settings in snapshots.
 const RADIUS: &str = "subsystem-radius";
@@ -158,7 +160,6 @@ pub fn subsystem(
 
 /// Returns the distance at which subsystems form in a run, 0 for one that is chosen, `None` without them.
 pub fn radius(arguments: &Arguments, plan: &Plan, resumed: Option<&Snapshot>) -> Result<Option<f64>> {
-    const OPTION: &str = "--subsystems";
     let before = resumed.and_then(|snapshot| snapshot.subsystems.as_ref()).map(|subsystems| subsystems.radius);
     let radius = match arguments.subsystems {
         None => before,
@@ -199,9 +200,17 @@ pub fn integrator(
     let is_known = goes_on && bodies.iter().all(|body| body.step > 0.0);
     integrator.resume(bodies, before.map_or_else(Vec::new, |before| before.all), radius)?;
     if !is_known {
-        integrator.start()?;
+        integrator.start().map_err(failure)?;
     }
     Ok(integrator)
+}
+
+/// Returns an error of an integrator with the name that the radius has here.
+pub fn failure(error: Error) -> Failure {
+    match error {
+        Error::BadOption { name, value, allowed } if name == "subsystem_radius" => wrong(OPTION, value, allowed),
+        other => other.into(),
+    }
 }
 
 #[cfg(test)]
