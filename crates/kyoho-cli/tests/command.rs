@@ -342,6 +342,22 @@ fn h5py_reads_snapshots_and_writes_inputs() {
     let read: Vec<Vec<f64>> =
         read.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
     assert_eq!(read, text);
+    // Bodies of subsystems stand around centres of mass.
+    let binary = "0.5 0 0 0 0 0 0\n0.5 1e-4 0 0 0 100 0\n0.1 1 0 0 0 1 0\n";
+    std::fs::write(folder.join("binary.txt"), binary).unwrap();
+    let input = folder.join("binary.txt").display().to_string();
+    let to = folder.join("close").display().to_string();
+    json(&format!("run {input} --backend cpu --subsystems 0.001 --t-end 0.1 --format hdf5 --output {to}"));
+    python(
+        "import h5py\n\
+         with h5py.File('close/snapshot-000016.h5', 'r') as file:\n\
+         \x20   assert file.attrs['subsystems'] == 1 and file.attrs['subsystem-radius'] == 0.001\n\
+         \x20   assert file['subsystem_sizes'][:].tolist() == [2] and file['subsystem_masses'][0] == 1\n\
+         \x20   assert file['subsystem_members'][:].tolist() == [1, 2]\n\
+         \x20   for name in ['positions', 'velocities']:\n\
+         \x20       around = file['subsystem_' + name][0] + file['subsystem_member_' + name][:]\n\
+         \x20       assert (around == file[name][:2]).all()\n",
+    );
     // Numbers of more bodies stand in several chunks, and sizes of chunks in one byte or in two.
     for bodies in [255, 256, 70_000] {
         run(&format!("model random {bodies} --format hdf5 --output {}", folder.join("many.h5").display()));

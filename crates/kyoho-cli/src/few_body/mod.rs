@@ -87,12 +87,34 @@ struct Row {
 
 /// A bound pair, or pair of pairs.
 #[derive(Debug, Serialize)]
-struct Bound {
+pub struct Bound {
     /// The numbers of the bodies of both parts, from 1.
     members: [Vec<usize>; 2],
     semi_major_axis: f64,
     eccentricity: f64,
     period: f64,
+}
+
+impl Bound {
+    /// Makes that of a binary whose bodies have places among all.
+    pub fn of(binary: &Binary, place: impl Fn(usize) -> usize) -> Bound {
+        Bound {
+            members: binary.members.each_ref().map(|part| part.iter().map(|row| place(*row) + 1).collect()),
+            semi_major_axis: binary.orbit.semi_major_axis,
+            eccentricity: binary.orbit.eccentricity,
+            period: binary.orbit.period,
+        }
+    }
+
+    /// Returns the names of both parts.
+    pub fn names(&self) -> [String; 2] {
+        self.members.each_ref().map(|part| part.iter().map(usize::to_string).collect::<Vec<_>>().join("+"))
+    }
+
+    /// Returns semi-major axis, eccentricity and period.
+    pub fn orbit(&self) -> [f64; 3] {
+        [self.semi_major_axis, self.eccentricity, self.period]
+    }
 }
 
 /// Evolves the systems of a file and reports.
@@ -184,13 +206,6 @@ fn row(place: usize, outcome: &Outcome, energy_error: Option<f64>) -> Row {
         End::Steps => ("steps", None),
         End::NoStep => ("no step", None),
     };
-    let from_one = |members: &[usize]| members.iter().map(|body| body + 1).collect();
-    let bound = |binary: &Binary| Bound {
-        members: [from_one(&binary.members[0]), from_one(&binary.members[1])],
-        semi_major_axis: binary.orbit.semi_major_axis,
-        eccentricity: binary.orbit.eccentricity,
-        period: binary.orbit.period,
-    };
     Row {
         system: place + 1,
         end,
@@ -199,7 +214,7 @@ fn row(place: usize, outcome: &Outcome, energy_error: Option<f64>) -> Row {
         steps: outcome.steps,
         leapfrog_steps: outcome.leapfrog_steps,
         energy_error,
-        binaries: outcome.binaries.iter().map(bound).collect(),
+        binaries: outcome.binaries.iter().map(|binary| Bound::of(binary, |body| body)).collect(),
     }
 }
 
@@ -210,9 +225,7 @@ fn print(row: &Row) -> Result<()> {
         out!("        bodies {one} and {other} touch")?;
     }
     for bound in &row.binaries {
-        let names = |part: &[usize]| part.iter().map(usize::to_string).collect::<Vec<_>>().join("+");
-        let [one, other] = bound.members.each_ref().map(|part| names(part));
-        let Bound { semi_major_axis, eccentricity, period, .. } = bound;
+        let ([one, other], [semi_major_axis, eccentricity, period]) = (bound.names(), bound.orbit());
         out!("        {one} and {other}: a = {semi_major_axis:.6}, e = {eccentricity:.6}, period {period:.6}")?;
     }
     Ok(())

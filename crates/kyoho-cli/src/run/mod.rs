@@ -1,5 +1,6 @@
 //! `kyoho run`: integrates an N-body system.
 
+mod field_setting;
 pub mod input;
 mod options;
 mod output;
@@ -7,12 +8,15 @@ mod plot;
 mod report;
 pub mod snapshot;
 pub mod snapshot_hdf5;
+mod snapshot_header;
+mod subsystems;
 
 use std::time::Instant;
 
+use field_setting::FieldSetting;
 use output::Output;
 use report::{Report, Row};
-use snapshot::{FieldSetting, Format, Origin, Snapshot};
+use snapshot::{Format, Origin, Snapshot};
 
 use crate::failure::Result;
 use crate::machine::named;
@@ -36,6 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut settings = arguments.machine.settings()?;
     let resumed = arguments.resume.as_deref().map(Snapshot::read).transpose()?;
     let (plan, intervals) = options::plan(arguments, &settings, resumed.as_ref())?;
+    let radius = subsystems::radius(arguments, &plan, resumed.as_ref())?;
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
     let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref())?;
@@ -72,13 +77,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
     let mut meeting = start;
     meeting.fields = field_settings;
-    let (first, bodies) = (meeting.number, std::mem::take(&mut meeting.bodies));
+    let first = meeting.number;
     let mut acting = Fields::new(plan.gravity, setup.threads);
     acting.start = meeting.time();
     acting.replace(fields);
-    let mut integrator = kyoho_integrators::in_fields(system, &plan, bodies.into_owned(), acting)?;
+    let mut integrator = subsystems::integrator(system, &mut meeting, acting, radius)?;
     let mut energy_of = |integrator: &mut dyn Integrator, time: f64| -> Result<Energy> {
-        Ok(Energy { field: integrator.field_energy(time)?, ..energies.of(integrator.bodies())? })
+        Ok(Energy {
+            field: integrator.field_energy(time)?,
+            ..energies.with_subsystems(integrator.bodies(), integrator.subsystems().0)?
+        })
     };
     let measured = |integrator: &mut dyn Integrator| {
         if arguments.report_error { integrator.tree_errors(SAMPLES) } else { Ok(None) }
@@ -90,6 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     report.initial_energy = meeting.initial_energy;
     let errors = measured(&mut *integrator)?;
     report.row(Row::new(meeting.time(), energy, meeting.initial_energy, errors), arguments.json)?;
+    meeting.subsystems = subsystems::Subsystems::of(&*integrator);
     output.write(&meeting, integrator.bodies())?;
 
     let bar = progress::bar(intervals * PROGRESS as u64);
@@ -102,7 +111,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 bar.set_position(((done as f64 + fraction) * PROGRESS) as u64);
             }
             true
-        })?;
+        });
+        let approach = approach.map_err(subsystems::failure)?;
         report.seconds += began.elapsed().as_secs_f64();
         report.approach(approach, meeting.time());
         report.energy_jump(integrator.energy_jump(), meeting.time());
@@ -112,9 +122,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let row = Row::new(meeting.time(), energy, meeting.initial_energy, errors);
         bar.suspend(|| report.row(row, arguments.json))?;
         bar.set_position(((done + 1) as f64 * PROGRESS) as u64);
+        meeting.subsystems = subsystems::Subsystems::of(&*integrator);
         output.write(&meeting, integrator.bodies())?;
     }
     bar.finish_and_clear();
+    report.subsystems(meeting.subsystems.as_ref(), plan.gravity)?;
     report.end(integrator.counts(), output.end()?, arguments.json)?;
     if let Some(path) = &arguments.plot {
         plot::draw(path, &report.title(), &report.errors())?;
@@ -129,7 +141,8 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>, fields: &[FieldSetting]) 
     let before = std::mem::replace(&mut start.plan, plan.clone());
     let other_forces = (plan.gravity, plan.softening) != (before.gravity, before.softening) || fields != start.fields;
     if other_forces || plan.order != before.order {
-        let bodies = start.bodies.to_mut().iter_mut();
+        let centres = start.subsystems.iter_mut().flat_map(|subsystems| &mut subsystems.all);
+        let bodies = start.bodies.to_mut().iter_mut().chain(centres.map(|subsystem| &mut subsystem.centre));
         bodies.for_each(|body| *body = Body::new(body.mass, body.position, body.velocity));
     }
     if other_forces {
@@ -145,7 +158,8 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>, fields: &[FieldSetting]) 
 fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot<'static> {
     let origin = Origin { number: 0, time: 0.0 };
     let (initial_energy, fields) = (f64::NAN, Vec::new());
-    Snapshot { plan: plan.clone(), number: 0, origin, initial_energy, fields, bodies: bodies.into() }
+    let bodies = bodies.into();
+    Snapshot { plan: plan.clone(), number: 0, origin, initial_energy, fields, subsystems: None, bodies }
 }
 
 /// The number of bodies by which the errors of a tree are measured.

@@ -7,8 +7,9 @@ use crate::failure::{Failure, Result};
 use crate::file;
 use crate::machine::{Machine, named};
 use crate::precision::precision;
+use crate::run::field_setting::FieldSetting;
 use crate::run::input;
-use crate::run::snapshot::{FieldSetting, Snapshot};
+use crate::run::snapshot::Snapshot;
 use kyoho::Setup;
 use kyoho::config::Settings;
 use kyoho_core::error::shown;
@@ -80,6 +81,11 @@ pub struct Arguments {
     /// those of a snapshot
     #[arg(long = "field", value_name = "FIELD")]
     pub fields: Vec<String>,
+    /// Let close bodies, such as hard binaries, move together by regularised motion, in orders 4, 6
+    /// and 8 without softening: those that come within this distance, or without a number within one
+    /// that is chosen; 0 for none [default: 0]
+    #[arg(long, value_name = "RADIUS", num_args = 0..=1, default_missing_value = "inf", value_parser = radius)]
+    pub subsystems: Option<f64>,
     /// The shared step of the leapfrog; the interval must be a whole number of them
     #[arg(long, value_name = "TIME", value_parser = number)]
     pub dt: Option<f64>,
@@ -122,6 +128,11 @@ pub struct Arguments {
     pub json: bool,
     #[command(flatten)]
     pub machine: Machine,
+}
+
+/// Parses the radius of subsystems, which a file may stand in the place of.
+fn radius(word: &str) -> std::result::Result<f64, String> {
+    number(word).map_err(|allowed| format!("{allowed}; a file stands before --subsystems"))
 }
 
 /// Returns the plan of a run and the number of its intervals.
@@ -349,7 +360,7 @@ fn tree(arguments: &Arguments, order: Order, before: Option<&Plan>) -> Result<Op
     }
 }
 
-fn wrong(option: &'static str, value: String, allowed: String) -> Failure {
+pub fn wrong(option: &'static str, value: String, allowed: String) -> Failure {
     Failure::Argument { option, value, allowed }
 }
 

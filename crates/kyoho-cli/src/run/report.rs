@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::failure::Result;
+use crate::few_body::Bound;
+use crate::run::subsystems::Subsystems;
 use kyoho::config::Settings;
 use kyoho::{Setup, System};
 use kyoho_core::Order;
@@ -127,6 +129,11 @@ pub struct Report {
     closest_approach: Option<Closest>,
     energy_jumps: u64,
     last_energy_jump: Option<Jump>,
+    /// The distance at which close bodies form subsystems, the number of the binaries in these, and the
+    /// tightest, if bodies may form some.
+    subsystem_radius: Option<f64>,
+    binaries: Option<usize>,
+    tightest_binary: Option<Bound>,
     snapshots: Vec<PathBuf>,
     #[serde(skip)]
     tree_name: Option<String>,
@@ -181,6 +188,9 @@ impl Report {
             closest_approach: None,
             energy_jumps: 0,
             last_energy_jump: None,
+            subsystem_radius: None,
+            binaries: None,
+            tightest_binary: None,
             snapshots: Vec::new(),
             tree_name: plan.tree_name(),
             tree_crossover,
@@ -249,6 +259,15 @@ impl Report {
         self.last_energy_jump = Some(Jump { energy, distance, step, limited_steps, time, bodies, of_interval });
     }
 
+    /// Takes the subsystems at the end of the run.
+    pub fn subsystems(&mut self, subsystems: Option<&Subsystems>, gravity: f64) -> Result<()> {
+        let Some(subsystems) = subsystems else { return Ok(()) };
+        let binaries = subsystems.binaries(gravity)?;
+        (self.subsystem_radius, self.binaries) = (Some(subsystems.radius), Some(binaries.len()));
+        self.tightest_binary = binaries.into_iter().min_by(|one, other| one.orbit()[0].total_cmp(&other.orbit()[0]));
+        Ok(())
+    }
+
     /// Prints the outcome.
     pub fn end(&mut self, counts: Counts, snapshots: Vec<PathBuf>, json: bool) -> Result<()> {
         let last = self.energies[self.energies.len() - 1];
@@ -301,6 +320,13 @@ impl Report {
                 self.interactions as f64,
                 self.seconds
             )?;
+        }
+        if let (Some(radius), Some(binaries)) = (self.subsystem_radius, self.binaries) {
+            out!("binaries        {binaries} in subsystems, which form within {radius:.3e}")?;
+        }
+        if let Some(bound) = &self.tightest_binary {
+            let ([one, other], [axis, eccentricity, period]) = (bound.names(), bound.orbit());
+            out!("tightest        {one} and {other}: a = {axis:.6e}, e = {eccentricity:.6}, period {period:.6e}")?;
         }
         if let Some(path) = self.snapshots.last() {
             out!("snapshots       {}, the last {}", self.snapshots.len(), path.display())?;

@@ -14,13 +14,15 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Result};
 use crate::file;
+use crate::run::field_setting::FieldSetting;
 use crate::run::input::{self, fill, rows};
 use crate::run::snapshot_hdf5 as hdf5;
-use kyoho_core::error::{shortened, shown};
-use kyoho_core::{Order, Precision, TreeAccuracy};
+use crate::run::snapshot_header::Header;
+use crate::run::subsystems::Subsystems;
+use kyoho_core::Order;
+use kyoho_core::error::shown;
 use kyoho_integrators::body::{Body, DERIVATIVES};
-use kyoho_integrators::fields::Centre;
-use kyoho_integrators::plan::{ETA4, Plan, SHORTEST_INTERVAL, StepCriterion, whole};
+use kyoho_integrators::plan::Plan;
 
 /// The state of a run at a time when all bodies meet.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,69 +37,10 @@ pub struct Snapshot<'a> {
     pub initial_energy: f64,
     /// The fields that act on the bodies.
     pub fields: Vec<FieldSetting>,
+    /// The subsystems, if close bodies may form some.
+    pub subsystems: Option<Subsystems>,
     /// The bodies.
     pub bodies: Cow<'a, [Body]>,
-}
-
-/// A field as the user gave it, which a snapshot keeps.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FieldSetting {
-    /// The built-in name or the text.
-    pub given: String,
-    /// The numbers of its parameters, in their order.
-    pub numbers: Vec<f64>,
-    /// Its centre, if it moves.
-    pub centre: Option<Centre>,
-}
-
-impl FieldSetting {
-    /// Returns the name of the setting of a field.
-    fn name(place: usize) -> String {
-        format!("field-{}", place + 1)
-    }
-
-    /// Returns the field in a line: its numbers in brackets, in braces the number of the nodes of its
-    /// centre and their numbers, if it moves, and the text without ends of lines.
-    fn line(&self) -> String {
-        let joined = |numbers: &mut dyn Iterator<Item = f64>| {
-            numbers.map(|number| format!("{number:e}")).collect::<Vec<_>>().join(" ")
-        };
-        let text = self.given.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
-        let centre = self
-            .centre
-            .as_ref()
-            .map_or(String::new(), |centre| format!("{{{} {}}} ", centre.nodes(), joined(&mut centre.numbers())));
-        format!("[{}] {centre}{text}", joined(&mut self.numbers.iter().copied()))
-    }
-
-    /// Reads what [`FieldSetting::line`] returns.
-    fn parse(line: &str) -> Option<FieldSetting> {
-        let (numbers, text) = line.strip_prefix('[')?.split_once("] ")?;
-        let parsed = |numbers: &str| numbers.split_whitespace().map(|number| number.parse().ok()).collect();
-        let numbers: Option<Vec<f64>> = parsed(numbers);
-        let (centre, text) = match text.strip_prefix('{') {
-            None => (None, text),
-            Some(rest) => {
-                let (centre, text) = rest.split_once("} ")?;
-                let (nodes, centre) = centre.split_once(' ')?;
-                let centre: Option<Vec<f64>> = parsed(centre);
-                (Some(Centre::from_numbers(&centre?, nodes.parse().ok()?).ok()?), text)
-            }
-        };
-        let mut given = String::new();
-        let mut letters = text.chars();
-        while let Some(letter) = letters.next() {
-            given.push(match letter {
-                '\\' => match letters.next()? {
-                    'n' => '\n',
-                    'r' => '\r',
-                    other => other,
-                },
-                other => other,
-            });
-        }
-        Some(FieldSetting { given, numbers: numbers?, centre })
-    }
 }
 
 /// The point from which intervals are counted: the start of the run, or the last change of their
@@ -254,7 +197,9 @@ impl Snapshot<'_> {
             ("intervals-from-time", Value::Number(self.origin.time)),
             ("bodies", Value::Count(self.bodies.len() as u64)),
         ];
-        settings.into_iter().map(|(name, value)| (name.into(), value)).chain(fields).collect()
+        let subsystems = self.subsystems.iter().flat_map(Subsystems::settings);
+        let named = |(name, value): (&str, Value)| (name.into(), value);
+        settings.into_iter().map(named).chain(fields).chain(subsystems.map(named)).collect()
     }
 
     /// Returns the step that a body takes next. The criterion's step becomes a power of two when an
@@ -266,25 +211,36 @@ impl Snapshot<'_> {
         }
     }
 
-    fn text(&self) -> String {
+    /// Returns the mass of a body, its vectors and its step.
+    pub fn numbers(&self, body: &Body) -> impl Iterator<Item = f64> {
+        let vectors = body.motion().into_iter().take(vectors(self.plan.order)).flatten();
+        [body.mass].into_iter().chain(vectors).chain([self.step(body)])
+    }
+
+    /// Returns the text of the snapshot.
+    pub fn text(&self) -> String {
         let plan = &self.plan;
         let mut text = format!("{FIRST_LINE}\n");
         for (name, value) in self.settings() {
             writeln!(text, "# {name} {value}").expect("a string takes everything");
         }
+        for (name, line) in self.subsystems.iter().flat_map(|subsystems| subsystems.lines(self)) {
+            writeln!(text, "# {name} {line}").expect("a string takes everything");
+        }
         writeln!(text, "# {}", columns(plan.order)).expect("a string takes everything");
         for body in self.bodies.iter() {
-            write!(text, "{:e}", body.mass).expect("a string takes everything");
-            for column in body.motion().into_iter().take(vectors(plan.order)).flatten() {
-                write!(text, " {column:e}").expect("a string takes everything");
+            for number in self.numbers(body) {
+                write!(text, "{number:e} ").expect("a string takes everything");
             }
-            writeln!(text, " {:e}", self.step(body)).expect("a string takes everything");
+            text.pop();
+            text.push('\n');
         }
         let last = format!("{LAST_LINE}{} bodies, sha256 {}\n", self.bodies.len(), checksum(text.as_bytes()));
         text + &last
     }
 
-    fn parse(content: &[u8], path: &Path) -> Result<Snapshot<'static>> {
+    /// Reads a text.
+    pub fn parse(content: &[u8], path: &Path) -> Result<Snapshot<'static>> {
         let line = |line: usize, reason: String| Failure::Line { path: path.into(), line, reason };
         if !content.starts_with(format!("{FIRST_LINE}\n").as_bytes()) {
             return Err(Failure::file(path, format!("it is not a snapshot: its first line is not '{FIRST_LINE}'")));
@@ -323,24 +279,43 @@ impl Snapshot<'_> {
         }
         let header = Header { words, path, missing: |name| format!("the line '# {name} ...' is missing") };
         let (mut snapshot, count) = header.snapshot()?;
+        if let Some(subsystems) = &mut snapshot.subsystems {
+            subsystems.read_lines(&header, snapshot.plan.order)?;
+        }
         let (plan, mut bodies) = (&snapshot.plan, Vec::new());
         let mut numbers = vec![0.0; 2 + 3 * vectors(plan.order)];
         for (line, row) in rows(text) {
             let failed = |reason| Failure::Line { path: path.into(), line, reason };
             fill(&mut numbers, row, &columns(plan.order)).map_err(failed)?;
-            let (mass, step) = (numbers[0], numbers[numbers.len() - 1]);
-            let (vectors, _) = numbers[1..numbers.len() - 1].as_chunks();
-            let mut body = Body { step, ..Body::new(mass, vectors[0], vectors[1]) };
-            body.derivatives[..vectors.len() - 2].copy_from_slice(&vectors[2..]);
+            let body = body(&numbers);
             check(plan, &body).map_err(failed)?;
             bodies.push(body);
         }
         if bodies.len() != count {
             return Err(Failure::file(path, format!("it has {} of its {count} bodies", bodies.len())));
         }
-        snapshot.bodies = bodies.into();
-        Ok(snapshot)
+        snapshot.with_bodies(bodies, path)
     }
+}
+
+impl Snapshot<'static> {
+    /// Returns the snapshot with bodies, which those of its subsystems are among.
+    pub fn with_bodies(mut self, bodies: Vec<Body>, path: &Path) -> Result<Snapshot<'static>> {
+        if let Some(subsystems) = &mut self.subsystems {
+            subsystems.join(&self.plan, &bodies).map_err(|reason| Failure::file(path, reason))?;
+        }
+        self.bodies = bodies.into();
+        Ok(self)
+    }
+}
+
+/// Returns the body whose [`Snapshot::numbers`] are these.
+pub fn body(numbers: &[f64]) -> Body {
+    let (mass, step) = (numbers[0], numbers[numbers.len() - 1]);
+    let (vectors, _) = numbers[1..numbers.len() - 1].as_chunks();
+    let mut body = Body { step, ..Body::new(mass, vectors[0], vectors[1]) };
+    body.derivatives[..vectors.len() - 2].copy_from_slice(&vectors[2..]);
+    body
 }
 
 /// Checks that a run of this plan can have left a body in this state, apart from numbers that are
@@ -363,100 +338,12 @@ pub fn check(plan: &Plan, body: &Body) -> std::result::Result<(), String> {
     }
 }
 
-/// The settings of a snapshot that is read.
-pub struct Header<'a> {
-    /// The values by their names, each with its line if there are lines.
-    pub words: HashMap<String, (Option<usize>, String)>,
-    /// The file.
-    pub path: &'a Path,
-    /// Returns the message that a setting is missing.
-    pub missing: fn(&str) -> String,
-}
-
-impl Header<'_> {
-    /// Returns the snapshot, still without bodies, and how many it has.
-    pub fn snapshot(&self) -> Result<(Snapshot<'static>, usize)> {
-        let whole_number = |number: f64| (0.0..9e15).contains(&number) && number.fract() == 0.0;
-        let number = self.number("number", whole_number)? as u64;
-        let order = self.value("order", |word| Order::from_number(word.parse().ok()?))?;
-        let precision = self.value("precision", Precision::from_name)?;
-        let gravity = self.number("G", |number| number > 0.0)?;
-        let softening = self.number("eps", |number| number >= 0.0)?;
-        let eta = self.number("eta", |number| number >= 0.0)?;
-        // Older snapshots lack some settings and have their defaults.
-        let or = |name: &str, default: f64, allowed: &dyn Fn(f64) -> bool| {
-            if self.words.contains_key(name) { self.number(name, allowed) } else { Ok(default) }
-        };
-        let eta4 = or("eta4", ETA4, &|number| number >= 0.0)?;
-        let criterion = match self.words.contains_key("criterion") {
-            true => self
-                .value("criterion", |word| StepCriterion::from_name(word).filter(|criterion| criterion.suits(order)))?,
-            false => StepCriterion::Usual,
-        };
-        let tree = |accuracy, theta| TreeAccuracy::of(("accuracy", accuracy), ("theta", theta)).ok();
-        let may_have =
-            |tree: Option<Option<TreeAccuracy>>| tree.is_some_and(|tree| tree.is_none() || order == Order::Second);
-        let accuracy = or("accuracy", 0.0, &|number| may_have(tree(number, 0.0)))?;
-        let theta = or("theta", 0.0, &|number| may_have(tree(accuracy, number)))?;
-        let tree = tree(accuracy, theta).flatten();
-        let interval = self.number("interval", |number| number >= SHORTEST_INTERVAL)?;
-        let step = self.number("dt", |number| match order {
-            Order::Second => whole(interval, number).is_some(),
-            _ => number >= 0.0,
-        })?;
-        let longest = self.number("dt-max", |number| number > 0.0 && number <= interval)?;
-        let shortest = self.number("dt-min", |number| number > 0.0 && number <= longest)?;
-        let counted = self.number("intervals-from-number", |from| whole_number(from) && from <= number as f64)?;
-        let origin = Origin { number: counted as u64, time: self.number("intervals-from-time", |time| time >= 0.0)? };
-        let time = origin.time(number, interval);
-        // No run goes on from a time so late that the next interval would not change it.
-        self.number("time", |told| told == time && told + interval > told)?;
-        let count = self.number("bodies", |number| whole_number(number) && number >= 1.0)? as usize;
-        let plan = Plan {
-            order,
-            precision,
-            gravity,
-            softening,
-            criterion,
-            eta,
-            eta4,
-            step,
-            longest,
-            shortest,
-            interval,
-            tree,
-        };
-        let initial_energy = self.number("initial_energy", |_| true)?;
-        let mut fields = Vec::new();
-        while self.words.contains_key(&FieldSetting::name(fields.len())) {
-            let name = FieldSetting::name(fields.len());
-            fields.push(self.value(&name, FieldSetting::parse)?);
-        }
-        Ok((Snapshot { plan, number, origin, initial_energy, fields, bodies: Cow::Borrowed(&[]) }, count))
-    }
-
-    fn value<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
-        let Some((line, word)) = self.words.get(name) else {
-            return Err(Failure::file(self.path, (self.missing)(name)));
-        };
-        parse(word).ok_or_else(|| {
-            let reason = format!("'{}' cannot be the value of {name}", shortened(word));
-            match line {
-                Some(line) => Failure::Line { path: self.path.into(), line: *line, reason },
-                None => Failure::file(self.path, reason),
-            }
-        })
-    }
-
-    fn number(&self, name: &str, allowed: impl Fn(f64) -> bool) -> Result<f64> {
-        let finite = |word: &str| word.parse().ok().filter(|number: &f64| number.is_finite());
-        self.value(name, |word| finite(word).filter(|number| allowed(*number)))
-    }
-}
-
 #[cfg(test)]
 pub mod tests {
+    use kyoho_core::{Precision, TreeAccuracy};
     use kyoho_integrators::body::Vector;
+    use kyoho_integrators::fields::Centre;
+    use kyoho_integrators::plan::{ETA4, StepCriterion};
 
     use super::*;
 
@@ -491,6 +378,7 @@ pub mod tests {
             origin: Origin { number: 2, time: 0.1 },
             initial_energy: -0.25,
             fields: Vec::new(),
+            subsystems: None,
             bodies: vec![body, Body { step: body.step, ..Body::new(1.0, [0.1; 3], [0.2; 3]) }].into(),
         }
     }
@@ -517,7 +405,7 @@ pub mod tests {
     }
 
     /// Appends the last line that belongs to these lines.
-    fn sealed(lines: &str) -> String {
+    pub fn sealed(lines: &str) -> String {
         format!("{lines}{LAST_LINE}2 bodies, sha256 {}\n", checksum(lines.as_bytes()))
     }
 

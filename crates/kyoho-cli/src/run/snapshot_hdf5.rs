@@ -1,18 +1,22 @@
 //! Snapshots in HDF5, and bodies from any file in HDF5 that has them.
 //!
 //! The attributes of the root are the settings of the text format, and its datasets have a row for
-//! each body. The first 512 bytes (a user block, which readers of HDF5 skip) are a line with a
+//! each body. Subsystems have datasets of their own. The first 512 bytes (a user block, which readers of HDF5 skip) are a line with a
 //! checksum of all that follows.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use hdf5_pure::{AttrValue, Error, File, FileBuilder};
 
 use crate::failure::{Failure, Result};
-use crate::run::snapshot::{Header, Snapshot, Value, check, checksum, vectors};
+use crate::run::snapshot::{Snapshot, Value, check, checksum, vectors};
+use crate::run::snapshot_header::Header;
+use crate::run::subsystems::{Subsystems, subsystem};
+use kyoho_core::Order;
 use kyoho_integrators::body::{Body, DERIVATIVES, Vector};
+use kyoho_integrators::subsystems::Subsystem;
 
 /// The number of bytes before those of HDF5. It is the smallest that the format allows.
 const USER_BLOCK: usize = 512;
@@ -65,16 +69,49 @@ pub fn bytes(snapshot: &Snapshot) -> std::result::Result<Vec<u8>, Error> {
         };
         file.set_attr(&name, value);
     }
-    let bodies = &snapshot.bodies;
-    column(&mut file, "masses", bodies.iter().map(|body| [body.mass]));
-    column(&mut file, "steps", bodies.iter().map(|body| [snapshot.step(body)]));
-    for (place, name) in VECTORS.iter().enumerate().take(vectors(snapshot.plan.order)) {
-        column(&mut file, name, bodies.iter().map(|body| body.motion()[place]));
+    columns_of(&mut file, "", snapshot, snapshot.bodies.iter());
+    if let Some(subsystems) = snapshot.subsystems.as_ref().filter(|subsystems| !subsystems.all.is_empty()) {
+        add_subsystems(&mut file, snapshot, subsystems);
     }
     let mut content = file.finish()?;
     let block = user_block(&content[USER_BLOCK..]);
     content[..USER_BLOCK].copy_from_slice(&block);
     Ok(content)
+}
+
+/// Adds the datasets of bodies, with a word before their names.
+fn columns_of<'a>(
+    file: &mut FileBuilder,
+    prefix: &str,
+    snapshot: &Snapshot,
+    bodies: impl Iterator<Item = &'a Body> + Clone,
+) {
+    column(file, &format!("{prefix}masses"), bodies.clone().map(|body| [body.mass]));
+    column(file, &format!("{prefix}steps"), bodies.clone().map(|body| [snapshot.step(body)]));
+    for (place, name) in VECTORS.iter().enumerate().take(vectors(snapshot.plan.order)) {
+        column(file, &format!("{prefix}{name}"), bodies.clone().map(|body| body.motion()[place]));
+    }
+}
+
+/// What the names of the datasets of subsystems begin with. Those of bodies have rows for centres of mass.
+const OF_SUBSYSTEMS: &str = "subsystem_";
+/// The number of bodies of each, and whether others are close.
+const SIZES: &str = "subsystem_sizes";
+const ARE_CLOSE: &str = "subsystem_are_close";
+/// Rows for the bodies of the first subsystem, those of the second, and so on: their numbers from 1, and
+/// positions and velocities around the centre of mass.
+const MEMBERS: &str = "subsystem_members";
+const MOTIONS: [&str; 2] = ["subsystem_member_positions", "subsystem_member_velocities"];
+
+/// Adds the datasets of subsystems.
+fn add_subsystems(file: &mut FileBuilder, snapshot: &Snapshot, subsystems: &Subsystems) {
+    let all = || subsystems.all.iter();
+    columns_of(file, OF_SUBSYSTEMS, snapshot, all().map(|subsystem| &subsystem.centre));
+    column(file, SIZES, all().map(|subsystem| [subsystem.members.len() as f64]));
+    column(file, ARE_CLOSE, all().map(|subsystem| [f64::from(u8::from(subsystem.is_close))]));
+    column(file, MEMBERS, all().flat_map(|subsystem| &subsystem.members).map(|member| [(member + 1) as f64]));
+    column(file, MOTIONS[0], all().flat_map(|subsystem| &subsystem.inner.positions).copied());
+    column(file, MOTIONS[1], all().flat_map(|subsystem| &subsystem.inner.velocities).copied());
 }
 
 /// Adds a dataset with a row for each body.
@@ -110,21 +147,15 @@ pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
         attributes.iter().filter_map(|(name, value)| Some((name.clone(), (None, word(value)?)))).collect();
     let header = Header { words, path, missing: |name| format!("the attribute '{name}' is missing") };
     let (mut snapshot, count) = header.snapshot()?;
-    let masses = content.rows::<1>("masses", Some(count))?;
-    let steps = content.rows::<1>("steps", Some(count))?;
-    let vectors = VECTORS[..vectors(snapshot.plan.order)].iter();
-    let vectors: Vec<Vec<Vector>> = vectors.map(|name| content.rows(name, Some(count))).collect::<Result<_>>()?;
-    let mut bodies = Vec::with_capacity(count);
-    for (place, ([mass], [step])) in masses.into_iter().zip(steps).enumerate() {
-        let mut body = Body { step, ..Body::new(mass, vectors[0][place], vectors[1][place]) };
-        for (derivative, vectors) in body.derivatives.iter_mut().zip(&vectors[2..]) {
-            *derivative = vectors[place];
-        }
-        check(&snapshot.plan, &body).map_err(|reason| Failure::file(path, format!("body {}: {reason}", place + 1)))?;
-        bodies.push(body);
+    let order = snapshot.plan.order;
+    let bodies = content.bodies("", order, count)?;
+    for (place, body) in bodies.iter().enumerate() {
+        check(&snapshot.plan, body).map_err(|reason| Failure::file(path, format!("body {}: {reason}", place + 1)))?;
     }
-    snapshot.bodies = Cow::Owned(bodies);
-    Ok(snapshot)
+    if let Some(subsystems) = &mut snapshot.subsystems {
+        subsystems.all = content.subsystems(order, Subsystems::count(&header)?, count)?;
+    }
+    snapshot.with_bodies(bodies, path)
 }
 
 /// Checks that these are the bytes that were written.
@@ -201,6 +232,57 @@ impl<'a> Content<'a> {
         Ok(Content { file, path })
     }
 
+    /// Returns the bodies of the datasets with a word before their names.
+    fn bodies(&self, prefix: &str, order: Order, count: usize) -> Result<Vec<Body>> {
+        let masses = self.rows::<1>(&format!("{prefix}masses"), Some(count))?;
+        let steps = self.rows::<1>(&format!("{prefix}steps"), Some(count))?;
+        let names = VECTORS[..vectors(order)].iter();
+        let vectors: Vec<Vec<Vector>> =
+            names.map(|name| self.rows(&format!("{prefix}{name}"), Some(count))).collect::<Result<_>>()?;
+        let body = |(place, ([mass], [step])): (usize, ([f64; 1], [f64; 1]))| {
+            let mut body = Body { step, ..Body::new(mass, vectors[0][place], vectors[1][place]) };
+            for (derivative, vectors) in body.derivatives.iter_mut().zip(&vectors[2..]) {
+                *derivative = vectors[place];
+            }
+            body
+        };
+        Ok(masses.into_iter().zip(steps).enumerate().map(body).collect())
+    }
+
+    /// Returns this many subsystems of as many bodies, still without masses.
+    fn subsystems(&self, order: Order, count: usize, bodies: usize) -> Result<Vec<Subsystem>> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let centres = self.bodies(OF_SUBSYSTEMS, order, count)?;
+        let sizes = self.whole_numbers(SIZES, count, 2..=bodies)?;
+        let are_close = self.whole_numbers(ARE_CLOSE, count, 0..=1)?;
+        let total = sizes.iter().sum();
+        let members = self.whole_numbers(MEMBERS, total, 1..=bodies)?;
+        let [positions, velocities] = MOTIONS.map(|name| self.rows::<3>(name, Some(total)));
+        let mut rows = members.into_iter().zip(positions?.into_iter().zip(velocities?));
+        let parts = centres.into_iter().zip(sizes.into_iter().zip(are_close));
+        let subsystem = |(centre, (size, is_close))| {
+            let rows: Vec<_> = rows.by_ref().take(size).collect();
+            let members = rows.iter().map(|(number, _)| number - 1).collect();
+            let motions = rows.iter().map(|(_, (position, velocity))| [*position, *velocity]);
+            subsystem(members, centre, is_close == 1, motions)
+        };
+        Ok(parts.map(subsystem).collect())
+    }
+
+    /// Returns this many whole numbers of a range.
+    fn whole_numbers(&self, name: &str, count: usize, range: RangeInclusive<usize>) -> Result<Vec<usize>> {
+        let numbers = self.numbers(name, 1, Some(count))?;
+        let is_wrong = |number: &f64| number.fract() != 0.0 || !range.contains(&(*number as usize)) || *number < 0.0;
+        if let Some(row) = numbers.iter().position(is_wrong) {
+            let (number, [least, most]) = (numbers[row], [range.start(), range.end()]);
+            let allowed = format!("{number} in row {}; allowed: whole numbers from {least} to {most}", row + 1);
+            return Err(Failure::file(self.path, format!("the dataset '{name}': {allowed}")));
+        }
+        Ok(numbers.into_iter().map(|number| number as usize).collect())
+    }
+
     /// Returns the rows of a dataset of finite numbers. If a count is given, there must be as many
     /// rows.
     fn rows<const N: usize>(&self, name: &str, count: Option<usize>) -> Result<Vec<[f64; N]>> {
@@ -231,7 +313,6 @@ impl<'a> Content<'a> {
 #[cfg(test)]
 mod tests {
     use crate::run::snapshot::tests::{in_fields, snapshot};
-    use kyoho_core::Order;
 
     use super::*;
 
