@@ -99,7 +99,7 @@ class Cluster(Handle):
         in orders 4, 6 and 8. See :attr:`binaries`.
     subsystem_radius : float
         The distance below which bodies form subsystems. None: half the radius of the inner half of the
-        bodies over their number, chosen whenever bodies were changed.
+        bodies, or of all up to nine, over their number, chosen whenever bodies were changed.
     accuracy, theta, backend, devices, threads, crossover
         As for :class:`kyoho.System`.
 

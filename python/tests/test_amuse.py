@@ -54,9 +54,9 @@ def test_a_binary_is_a_subsystem_if_that_is_asked_for(amuse_kyoho):
     worker.set_backend(backend="cpu")
     worker.set_subsystems(subsystems=1)
     one = types.SimpleNamespace()
-    for place, mass, speed in ((0.0, 1e-3, 0.0), (1e-6, 1e-3, (2e-3 / 1e-6) ** 0.5), (1.0, 1.0, 0.1)):
-        worker.new_particle(one, mass, place, 0.0, 0.0, 0.0, speed, 0.0, 0.0)
-    worker.commit_particles()
+    # Masses, positions, velocities, and radii.
+    bodies = ([1e-3, 1e-3, 1.0], [0.0, 1e-6, 1.0], [0.0] * 3, [0.0] * 3, [0.0] * 3, [0.0, 2000**0.5, 0.1])
+    worker.new_particle(one, *bodies, [0.0] * 3, [0.0] * 3, npoints=3)
     worker.evolve_model(0.1)
     assert len(worker.cluster.binaries) == 1
 

@@ -35,7 +35,8 @@ pub struct kyoho_integrator_options {
     /// The distance below which bodies form subsystems: binaries, triples and close encounters move
     /// by regularised motion, and all others see their centre of mass and what is beyond it.
     /// INFINITY: one that is chosen from the bodies whenever they were changed, half the radius of
-    /// the inner half of them over their number. 0: none form. Without softening, in orders 4, 6, 8.
+    /// the inner half of them, or of all up to nine, over their number. 0: none form. Without
+    /// softening, in orders 4, 6 and 8.
     pub subsystem_radius: f64,
 }
 

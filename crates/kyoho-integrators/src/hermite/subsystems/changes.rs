@@ -104,20 +104,24 @@ impl Subsystems {
     }
 }
 
+/// Of so few bodies the radius of all counts: half of them may be one binary.
+const FEW: usize = 9;
+
 /// Returns the distance at which subsystems form where the caller names none: the radius of half the
-/// bodies around their median place, over twice their number. Two bodies of a cluster in equilibrium that are
-/// so near pull one another more than all others do by far.
+/// bodies around their median place, over twice their number. Two bodies of a cluster in equilibrium that
+/// are so near pull one another more than all others do by far.
 fn usual_radius(count: usize, body: impl Fn(usize) -> Body) -> Result<f64> {
     if count < 2 {
         return Ok(f64::MIN_POSITIVE);
     }
     let mut numbers = memory::filled(count, 0.0, WHAT)?;
-    let mut median = |of: &dyn Fn(usize) -> f64| {
+    let mut ranked = |rank: usize, of: &dyn Fn(usize) -> f64| {
         numbers.iter_mut().enumerate().for_each(|(number, value)| *value = of(number));
-        *numbers.select_nth_unstable_by(count / 2, f64::total_cmp).1
+        *numbers.select_nth_unstable_by(rank, f64::total_cmp).1
     };
-    let centre = [0, 1, 2].map(|k| median(&|number| body(number).position[k]));
-    let radius = median(&|number| length(&vector(|k| body(number).position[k] - centre[k])));
+    let centre = [0, 1, 2].map(|k| ranked(count / 2, &|number| body(number).position[k]));
+    let half = (count / 2).max(count.min(FEW) - 1);
+    let radius = ranked(half, &|number| length(&vector(|k| body(number).position[k] - centre[k])));
     Ok(0.5 * radius / count as f64)
 }
 
