@@ -12,7 +12,7 @@ use super::*;
 
 const ORDERS: [Order; 3] = [Order::Fourth, Order::Sixth, Order::Eighth];
 
-fn plan(order: Order, eta: f64, step: f64) -> Plan {
+pub fn plan(order: Order, eta: f64, step: f64) -> Plan {
     Plan {
         order,
         precision: Precision::Double,

@@ -6,24 +6,12 @@ use crate::body::{Body, Vector, length, vector};
 use crate::energy::Energies;
 use crate::fields::Fields;
 use crate::hermite::{Hermite, Scheme};
-use crate::plan::{Plan, StepCriterion, usual_eta};
+use crate::plan::{Plan, usual_eta};
 use crate::tests::random;
 
 fn plan(order: Order, interval: f64) -> Plan {
-    Plan {
-        order,
-        precision: Precision::Double,
-        gravity: 1.0,
-        softening: 0.0,
-        criterion: StepCriterion::Usual,
-        eta: usual_eta(order, false),
-        eta4: 0.01,
-        step: 0.0,
-        longest: interval,
-        shortest: interval / (1u64 << 50) as f64,
-        interval,
-        tree: None,
-    }
+    let shortest = interval / (1u64 << 50) as f64;
+    Plan { interval, shortest, ..super::super::tests::plan(order, usual_eta(order, false), interval) }
 }
 
 fn integrator(plan: &Plan, bodies: Vec<Body>, radius: Option<f64>) -> Hermite {
