@@ -747,7 +747,8 @@ class Cluster(Handle):
             members = tuple(parts.get(int(name), (int(name),)) for name in (first[row], second[row]))
             for name in members[0] + members[1]:
                 parts[name] = members[0] + members[1]
-            shape = (self._given(axes[row], "length"), float(eccentricities[row]), self._given(periods[row], "time"))
+            axis, period = self._given(float(axes[row]), "length"), self._given(float(periods[row]), "time")
+            shape = (axis, float(eccentricities[row]), period)
             found.append(Binary((members[0], members[1]), *shape))
         return found
 

@@ -64,44 +64,62 @@ impl Subsystems {
         })
     }
 
-    /// Returns the parts of a subsystem that have left one another, each by its rows; one if none has.
-    fn parts(&self, subsystem: &Subsystem, gravity: f64) -> Result<Vec<Vec<usize>>> {
+    /// Returns the hard binaries among the members of a subsystem, and members alone.
+    fn atoms(&self, subsystem: &Subsystem, gravity: f64) -> Result<Vec<Atom>> {
         let inner = &subsystem.inner;
         let count = inner.masses.len();
-        let mut parts = Joined::new(count)?;
-        // Hard binaries among the members, or members alone: their rows, their centres and extents.
-        let mut atoms: Vec<(usize, Vector, f64)> = memory::room(count, WHAT)?;
+        let mut atoms = memory::room(count, WHAT)?;
         let mut is_bound = memory::filled(count, false, WHAT)?;
-        if count > 2 {
-            for binary in subsystem.binaries(gravity)? {
-                let ([&[one], &[other]], orbit) = (binary.members.each_ref().map(Vec::as_slice), binary.orbit) else {
-                    continue;
-                };
-                let extent = orbit.semi_major_axis * (1.0 + orbit.eccentricity);
-                if extent < self.leave() {
-                    let share = inner.masses[other] / (inner.masses[one] + inner.masses[other]);
-                    let [first, second] = [one, other].map(|row| inner.positions[row]);
-                    atoms.push((one, vector(|k| first[k] + share * (second[k] - first[k])), extent));
-                    parts.join([one, other]);
-                    (is_bound[one], is_bound[other]) = (true, true);
-                }
+        for binary in subsystem.binaries(gravity)? {
+            let &[&[one], &[other]] = &binary.members.each_ref().map(Vec::as_slice) else { continue };
+            let extent = binary.orbit.semi_major_axis * (1.0 + binary.orbit.eccentricity);
+            if extent < self.leave() {
+                let mass = inner.masses[one] + inner.masses[other];
+                let [first, second] = [one, other].map(|row| inner.positions[row]);
+                let centre = vector(|k| first[k] + inner.masses[other] / mass * (second[k] - first[k]));
+                atoms.push(Atom { rows: [one, other], centre, extent, mass });
+                (is_bound[one], is_bound[other]) = (true, true);
             }
         }
-        atoms.extend((0..count).filter(|row| !is_bound[*row]).map(|row| (row, inner.positions[row], 0.0)));
-        for (place, (one, here, extent)) in atoms.iter().enumerate() {
-            for (other, there, other_extent) in &atoms[..place] {
-                let distance = length(&vector(|k| there[k] - here[k]));
-                let has_mass = inner.masses[*one] + inner.masses[*other] > 0.0;
-                let extents = extent + other_extent;
-                let alone = if count > 2 { LEAVE * self.leave() } else { self.leave() };
+        let alone = (0..count).filter(|row| !is_bound[*row]);
+        atoms.extend(alone.map(|row| Atom {
+            rows: [row; 2],
+            centre: inner.positions[row],
+            extent: 0.0,
+            mass: inner.masses[row],
+        }));
+        Ok(atoms)
+    }
+
+    /// Returns the parts of a subsystem that have left one another, each by its rows; one if none has.
+    fn parts(&self, subsystem: &Subsystem, gravity: f64) -> Result<Vec<Vec<usize>>> {
+        let count = subsystem.members.len();
+        let alone = if count > 2 { LEAVE * self.leave() } else { self.leave() };
+        let mut parts = Joined::new(count)?;
+        let atoms = self.atoms(subsystem, gravity)?;
+        for (place, one) in atoms.iter().enumerate() {
+            parts.join(one.rows);
+            for other in &atoms[..place] {
+                let distance = length(&vector(|k| other.centre[k] - one.centre[k]));
+                let extents = one.extent + other.extent;
                 let apart = if extents > 0.0 { LEAVE * CLOSE * extents } else { alone };
-                if has_mass && distance < apart {
-                    parts.join([*one, *other]);
+                if one.mass + other.mass > 0.0 && distance < apart {
+                    parts.join([one.rows[0], other.rows[0]]);
                 }
             }
         }
         parts.sets()
     }
+}
+
+/// A hard binary in a subsystem, or a member alone, whose two rows are the same.
+struct Atom {
+    rows: [usize; 2],
+    /// The place of its centre of mass, from that of the subsystem.
+    centre: Vector,
+    /// The apocentre of the binary; 0 for a member alone.
+    extent: f64,
+    mass: f64,
 }
 
 /// Of so few bodies the radius of all counts: half of them may be one binary.
@@ -205,7 +223,7 @@ impl Hermite {
         let mut near = memory::room(pairs.len(), WHAT)?;
         for &pair in pairs {
             let are_here = pair[0] != pair[1] && pair.into_iter().all(is_here);
-            if are_here && subsystems.join(pair.map(|number| (number, &moving[number].body)), self.plan.gravity) {
+            if are_here && subsystems.join(pair.map(|number| (number, &moving[number].body)), self.plan.gravity)? {
                 near.push(pair);
                 joined.extend(pair);
             }
@@ -295,28 +313,30 @@ impl Subsystems {
     }
 
     /// Whether two numbers, of bodies or of centres, become one subsystem.
-    fn join(&self, pair: [(usize, &Body); 2], gravity: f64) -> bool {
-        let subsystems = pair.map(|(number, _)| self.of_centre(number));
-        if subsystems.iter().any(Option::is_some) {
-            let extents = subsystems.map(|subsystem| match subsystem {
-                None => Some(0.0),
-                Some(subsystem) => {
-                    subsystem.orbit(gravity, self.leave()).map(|_| subsystem.extent(gravity, self.leave()))
+    fn join(&self, pair: [(usize, &Body); 2], gravity: f64) -> Result<bool> {
+        let whole = |(number, body): (usize, &Body)| match self.of_centre(number) {
+            Some(subsystem) => subsystem.copied(),
+            None => Subsystem::alone(number, body),
+        };
+        let [one, other] = [whole(pair[0])?, whole(pair[1])?];
+        let is_loose = one.members.len() + other.members.len() > 2;
+        let between = vector(|k| other.centre.position[k] - one.centre.position[k]);
+        let others = self.atoms(&other, gravity)?;
+        for first in self.atoms(&one, gravity)? {
+            for second in &others {
+                let distance = length(&vector(|k| between[k] + (second.centre[k] - first.centre[k])));
+                let extents = first.extent + second.extent;
+                let is_near = if extents > 0.0 {
+                    distance < CLOSE * extents
+                } else {
+                    let bodies = [one.body(first.rows[0]), other.body(second.rows[0])];
+                    is_loose && distance < self.leave() || joins(&bodies[0], &bodies[1], self.radius, gravity)
+                };
+                if is_near && first.mass + second.mass > 0.0 {
+                    return Ok(true);
                 }
-            });
-            if let [Some(one), Some(other)] = extents {
-                let distance = length(&vector(|k| pair[1].1.position[k] - pair[0].1.position[k]));
-                return distance < CLOSE * (one + other);
             }
         }
-        let count = |place: usize| subsystems[place].map_or(1, |subsystem| subsystem.members.len());
-        let body = |place: usize, row: usize| subsystems[place].map_or(*pair[place].1, |subsystem| subsystem.body(row));
-        let mut rows = (0..count(0)).flat_map(|row| (0..count(1)).map(move |second| (row, second)));
-        let is_loose = subsystems.iter().any(Option::is_some);
-        rows.any(|(row, second)| {
-            let (one, other) = (body(0, row), body(1, second));
-            let distance = length(&vector(|k| other.position[k] - one.position[k]));
-            is_loose && distance < self.leave() || joins(&one, &other, self.radius, gravity)
-        })
+        Ok(false)
     }
 }

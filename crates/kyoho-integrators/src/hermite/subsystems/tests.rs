@@ -142,3 +142,26 @@ fn softened_bodies_and_the_leapfrog_have_no_subsystems() {
     let error = integrator(&softened, plummer(8), None).set_subsystems(Some(0.0)).unwrap_err();
     assert!(error.to_string().contains("softening"), "{error}");
 }
+
+#[test]
+fn a_binary_joins_a_triple_before_it_meets_the_binary_in_it() {
+    const MASS: f64 = 1.0 / 256.0;
+    let pair = |bodies: &mut Vec<Body>, place: Vector, velocity: Vector, a: f64, e: f64| {
+        let at = bodies.len();
+        bodies.push(Body::new(MASS, place, velocity));
+        *bodies = with_binary(std::mem::take(bodies), at, a, e);
+    };
+    let mut worst = 0.0f64;
+    for turn in 0..8 {
+        let (sine, cosine) = (f64::from(turn) * 0.7).sin_cos();
+        let mut bodies = Vec::new();
+        pair(&mut bodies, [0.0; 3], [0.0; 3], 1.3e-3, 0.4);
+        bodies.push(Body::new(MASS, [0.012 * cosine, 0.0, 0.012 * sine], [0.0, 0.9, 0.0]));
+        pair(&mut bodies, [0.0, 0.03, 0.002], [0.0, -1.0, 0.0], 7e-4, 0.1);
+        let mut hermite = integrator(&plan(Order::Sixth, 0.0625), bodies, Some(1.6e-3));
+        let before = energy(&hermite);
+        hermite.advance(&mut |_, _| true).unwrap();
+        worst = worst.max((energy(&hermite) / before - 1.0).abs());
+    }
+    assert!(worst < 2e-4, "{worst:e}");
+}
