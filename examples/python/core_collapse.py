@@ -1,9 +1,10 @@
-"""A star cluster in core collapse, by a Hermite scheme of order 6 with block time steps.
+"""A star cluster in core collapse and past it, by a Hermite scheme of order 6 with block time steps.
 
-    python core_collapse.py --bodies 128 --end 65 --plot core_collapse.svg
+    python core_collapse.py --bodies 128 --end 100 --plot core_collapse.svg
 
-The bodies of a Plummer model in standard units exchange energy until its core collapses. The
-script prints the radii round the densest place that hold parts of the mass, and draws them.
+The core of a Plummer model in standard units collapses until binaries form there, which move by
+regularised motion. The script prints the radii round the densest place that hold parts of the mass,
+and the number and the binding energy of binaries, and draws them.
 """
 
 import argparse
@@ -41,35 +42,38 @@ def radii(positions):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bodies", type=int, default=128)
-    parser.add_argument("--end", type=float, default=65.0, help="the time at the end")
-    parser.add_argument("--rows", type=int, default=65, help="the number of times that are printed")
+    parser.add_argument("--end", type=float, default=100.0, help="the time at the end")
+    parser.add_argument("--rows", type=int, default=100, help="the number of times that are printed")
     parser.add_argument("--plot", metavar="FILE", help="draw the radii, by matplotlib")
     arguments = parser.parse_args()
 
     positions, velocities = plummer(arguments.bodies, numpy.random.default_rng(3))
-    cluster = kyoho.Cluster(order=6, eta=0.1)
+    cluster = kyoho.Cluster(order=6, eta=0.1, subsystems=True)
     cluster.add(positions, numpy.full(arguments.bodies, 1 / arguments.bodies), velocities)
     energy = cluster.energies.total
-    rows = [(0.0, *radii(positions))]
-    print(f"{'time':>8} {'energy error':>13}", *(f"{part:>8.0%}" for part in PARTS), "  closest")
+    rows = [(0.0, *radii(positions), 0.0)]
+    print("    time  energy error       2%      10%      50% binaries  their energy")
     for time in numpy.linspace(0, arguments.end, arguments.rows + 1)[1:]:
-        evolution = cluster.evolve(time)
-        rows.append((time, *radii(cluster.positions)))
+        cluster.evolve(time)
+        binaries = [binary for binary in cluster.binaries if sum(map(len, binary.members)) == 2]
+        bound = sum(1 / (2 * arguments.bodies**2 * binary.semi_major_axis) for binary in binaries)
+        rows.append((time, *radii(cluster.positions), bound))
         error = cluster.energies.total / energy - 1
-        print(f"{time:8.2f} {error:13.1e}", *(f"{radius:8.4f}" for radius in rows[-1][1:]), end="  ")
-        print(f"{evolution.closest.distance:.1e}", flush=True)
+        numbers = (f"{radius:8.4f}" for radius in rows[-1][1:4])
+        print(f"{time:8.2f} {error:13.1e}", *numbers, f"{len(binaries):8} {bound:13.4f}", flush=True)
 
     if arguments.plot:
         from matplotlib import pyplot
 
-        times, *lines = numpy.array(rows).T
+        times, *lines, bound = numpy.array(rows).T
+        figure, (above, below) = pyplot.subplots(2, sharex=True, height_ratios=(3, 1), layout="constrained")
         for part, line in zip(PARTS, lines):
-            pyplot.semilogy(times, line, label=f"{part:.0%} of the mass")
-        pyplot.xlabel("time")
-        pyplot.ylabel("radius")
-        pyplot.title(f"Plummer model of {arguments.bodies} bodies, order 6")
-        pyplot.legend()
-        pyplot.savefig(arguments.plot)
+            above.semilogy(times, line, label=f"{part:.0%} of the mass")
+        above.legend()
+        above.set(ylabel="radius", title=f"Plummer model of {arguments.bodies} bodies, order 6")
+        below.plot(times, bound, "C3")
+        below.set(xlabel="time", ylabel="energy in binaries")
+        figure.savefig(arguments.plot)
 
 
 if __name__ == "__main__":
