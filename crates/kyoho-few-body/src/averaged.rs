@@ -39,8 +39,7 @@ struct Ellipse {
 
 /// Returns how large a tide is beside the pull of two bound bodies at their apocentre.
 pub fn strength(mass: f64, separation: Vector, velocity: Vector, tide: &Tensor) -> f64 {
-    let orbit = crate::kepler::orbit(mass, separation, velocity);
-    let apocentre = orbit.semi_major_axis * (1.0 + orbit.eccentricity);
+    let apocentre = crate::kepler::orbit(mass, separation, velocity).apocentre();
     let largest = tide.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
     largest * apocentre * apocentre * apocentre / mass
 }

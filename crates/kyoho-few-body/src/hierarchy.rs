@@ -162,6 +162,6 @@ fn joined(first: Node, second: Node, orbit: Orbit) -> Result<Node> {
     memory::reserve(&mut members, second.members.len(), WHAT)?;
     members.extend(second.members);
     members.sort_unstable();
-    let size = orbit.semi_major_axis * (1.0 + orbit.eccentricity);
+    let size = orbit.apocentre();
     Ok(Node { members, mass, position, velocity, size })
 }

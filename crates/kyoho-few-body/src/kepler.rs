@@ -18,6 +18,13 @@ pub struct Orbit {
     pub pericentre: f64,
 }
 
+impl Orbit {
+    /// Returns the largest distance of two bodies that are bound.
+    pub fn apocentre(&self) -> f64 {
+        self.semi_major_axis * (1.0 + self.eccentricity)
+    }
+}
+
 /// Returns the energy of the relative motion for a reduced mass of 1: half the square of the speed less
 /// the potential. `mass` is the gravitational constant times the sum of the masses.
 pub fn energy(mass: f64, separation: Vector, velocity: Vector) -> f64 {

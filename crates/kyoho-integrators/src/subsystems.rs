@@ -72,9 +72,7 @@ impl Subsystem {
                 velocities: memory::collected(rows.iter().map(|row| row.3), WHAT)?,
                 radii: Vec::new(),
             },
-            is_close: false,
-            mean_products: None,
-            time: 0.0,
+            ..Subsystem::default()
         })
     }
 
@@ -90,9 +88,7 @@ impl Subsystem {
                 velocities: one([0.0; 3])?,
                 radii: Vec::new(),
             },
-            is_close: false,
-            mean_products: None,
-            time: 0.0,
+            ..Subsystem::default()
         })
     }
 
@@ -185,7 +181,7 @@ impl Subsystem {
         let mass = gravity * self.centre.mass;
         let is_bound = kepler::energy(mass, separation, velocity) < 0.0;
         let orbit = kepler::orbit(mass, separation, velocity);
-        (is_bound && orbit.semi_major_axis * (1.0 + orbit.eccentricity) < within).then_some(orbit)
+        (is_bound && orbit.apocentre() < within).then_some(orbit)
     }
 
     /// Returns the bound pairs, and pairs of pairs, innermost first, with members by their rows.
@@ -220,7 +216,7 @@ impl Subsystem {
     /// Returns how far the bodies come from one another: up to the apocentre of a binary, and up to a
     /// distance where they are none.
     pub fn extent(&self, gravity: f64, within: f64) -> f64 {
-        self.orbit(gravity, within).map_or(within, |orbit| orbit.semi_major_axis * (1.0 + orbit.eccentricity))
+        self.orbit(gravity, within).map_or(within, |orbit| orbit.apocentre())
     }
 
     /// Returns kinetic and potential energy around the centre.

@@ -261,8 +261,7 @@ impl Hermite {
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
         self.members.clear();
         let subsystems = self.subsystems.as_ref();
-        let is_hidden = |number: usize| subsystems.is_some_and(|subsystems| subsystems.is_hidden(number));
-        for (number, moving) in self.moving.iter_mut().enumerate().filter(|(number, _)| !is_hidden(*number)) {
+        for (number, moving) in self.moving.iter_mut().enumerate().filter(|(number, _)| !hidden(subsystems, *number)) {
             let step = block.since_last_step(&moving.body);
             if step > 0.0 {
                 moving.body.step = step;

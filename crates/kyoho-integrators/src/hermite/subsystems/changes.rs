@@ -72,7 +72,7 @@ impl Subsystems {
         let mut is_bound = memory::filled(count, false, WHAT)?;
         for binary in subsystem.binaries(gravity)? {
             let &[&[one], &[other]] = &binary.members.each_ref().map(Vec::as_slice) else { continue };
-            let extent = binary.orbit.semi_major_axis * (1.0 + binary.orbit.eccentricity);
+            let extent = binary.orbit.apocentre();
             if extent < self.leave() {
                 let mass = inner.masses[one] + inner.masses[other];
                 let [first, second] = [one, other].map(|row| inner.positions[row]);
@@ -158,10 +158,7 @@ fn joins(one: &Body, other: &Body, radius: f64, gravity: f64) -> bool {
         return true;
     }
     let is_bound = kepler::energy(mass, separation, velocity) < 0.0;
-    is_bound && {
-        let orbit = kepler::orbit(mass, separation, velocity);
-        orbit.semi_major_axis * (1.0 + orbit.eccentricity) < LEAVE * radius
-    }
+    is_bound && kepler::orbit(mass, separation, velocity).apocentre() < LEAVE * radius
 }
 
 /// Sets that are joined: each item has a lower one of its set, or itself.

@@ -65,7 +65,7 @@ pub struct Subsystems {
     all: Vec<Subsystem>,
     /// The role of each number.
     roles: Vec<Role>,
-    /// The derivatives of a block with what quadrupoles add.
+    /// The derivatives of a block with what subsystems add.
     found: Vec<[Vector; MOST]>,
 }
 
@@ -199,7 +199,6 @@ impl Subsystems {
             let is_member = members.binary_search(&number).is_ok();
             if is_member { block.now * interval - body.step } else { block.last_step(body) * interval }
         };
-        let acts = |number: usize| !matches!(roles[number], Role::Hidden(_)) && moving[number].body.mass != 0.0;
         let is_near_block = |subsystem: &Subsystem| {
             let centre = &moving[subsystem.members[0]].body.position;
             // Bodies move while they are looked at where they were.
@@ -217,7 +216,7 @@ impl Subsystems {
         threads.each(steps.iter_mut(), |(subsystem, outcome)| {
             let number = subsystem.members[0];
             let since = |number: usize| subsystem.time - last(number);
-            let others = (0..moving.len()).filter(|other| *other != number && acts(*other)).map(|other| {
+            let others = acting_numbers(roles, moving, number).map(|other| {
                 let body = moving[other].body;
                 (gravity * body.mass, body, since(other))
             });
@@ -242,8 +241,8 @@ impl Subsystems {
         Ok(contacts)
     }
 
-    /// Returns the derivatives of the block's velocities with what quadrupoles add; none where there are
-    /// no binaries. `given` has those by the other forces. The bodies that are `stepping` are due at the
+    /// Returns the derivatives of the block's velocities with what subsystems add; none where there are
+    /// no subsystems. `given` has those by the other forces. The bodies that are `stepping` are due at the
     /// time of the block; others have been there or will be later.
     pub fn react(
         &mut self,
@@ -258,7 +257,7 @@ impl Subsystems {
             let mut one = Acting::new(subsystem, (block.plan.gravity, self.leave()), time, at)?;
             if !one.members.is_empty() {
                 let near2 = (NEAR * subsystem.extent(block.plan.gravity, self.leave())).powi(2);
-                let others = self.acting_numbers(moving, one.number).filter_map(|other| {
+                let others = acting_numbers(&self.roles, moving, one.number).filter_map(|other| {
                     let there = self.at(block, (moving, stepping), other);
                     let from = [0, 1].map(|term| vector(|k| at[term][k] - there[term][k]));
                     let is_near = from[0].iter().map(|x| x * x).sum::<f64>() < near2;
@@ -284,7 +283,7 @@ impl Subsystems {
                 }
             }
             if let Some(own) = own {
-                for other in self.acting_numbers(moving, number) {
+                for other in acting_numbers(&self.roles, moving, number) {
                     let body = &moving[other].body;
                     let part = -body.mass / own.mass;
                     // A look at where the body was is enough to leave it out.
@@ -298,12 +297,6 @@ impl Subsystems {
         Ok(&self.found[..members.len()])
     }
 
-    /// Returns the numbers of all that act on one: bodies alone and centres, of some mass.
-    fn acting_numbers(&self, moving: &[Moving], on: usize) -> impl Iterator<Item = usize> {
-        let acts = |number: usize| !self.is_hidden(number) && moving[number].body.mass != 0.0;
-        (0..moving.len()).filter(move |number| *number != on && acts(*number))
-    }
-
     /// Returns position, velocity and what else is predicted of a number at the time of a block.
     fn at(&self, block: &Block, (moving, members): (&[Moving], &[usize]), number: usize) -> [Vector; MOST] {
         let body = &moving[number].body;
@@ -311,6 +304,12 @@ impl Subsystems {
         let step = if is_member || body.step == 0.0 { body.step } else { block.since_last_step(body) };
         block.scheme.predict(body, number, step, 0.0).derivatives
     }
+}
+
+/// Returns the numbers of all that act on one: bodies alone and centres, of some mass.
+fn acting_numbers(roles: &[Role], moving: &[Moving], on: usize) -> impl Iterator<Item = usize> {
+    let acts = |number: usize| !matches!(roles[number], Role::Hidden(_)) && moving[number].body.mass != 0.0;
+    (0..moving.len()).filter(move |number| *number != on && acts(*number))
 }
 
 fn add(sums: &mut [Vector; MOST], factor: f64, terms: &[Vector; MOST]) {
