@@ -25,11 +25,19 @@ pub struct Subsystem {
     pub inner: FewBodies,
     /// Whether other bodies are so near that they feel each member.
     pub is_close: bool,
-    /// The mean products of the separation's components over the orbit, of two bodies that stay near one
-    /// another, as far as they have been computed.
-    pub(crate) mean_products: Option<Tensor>,
+    /// The mean over the orbit of two bodies that stay near one another, as far as it has been computed.
+    pub(crate) mean: Option<MeanOrbit>,
     /// The time that they have reached since the start of the interval; 0 between intervals.
     pub time: f64,
+}
+
+/// What others see of two bodies that stay near one another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct MeanOrbit {
+    /// The mean products of the separation's components over the orbit.
+    pub products: Tensor,
+    /// The apocentre.
+    pub extent: f64,
 }
 
 impl Subsystem {
@@ -106,7 +114,7 @@ impl Subsystem {
                 radii: Vec::new(),
             },
             is_close: self.is_close,
-            mean_products: self.mean_products,
+            mean: self.mean,
             time: self.time,
         })
     }
@@ -192,8 +200,10 @@ impl Subsystem {
     /// Computes what the bodies do to others for some time, if they stay within a distance of one another.
     pub(crate) fn average(&mut self, gravity: f64, within: f64) {
         let (separation, velocity) = if self.members.len() == 2 { self.pair() } else { Default::default() };
-        let products = |_| averaged::mean_products(gravity * self.centre.mass, separation, velocity);
-        self.mean_products = self.orbit(gravity, within).map(products);
+        self.mean = self.orbit(gravity, within).map(|orbit| MeanOrbit {
+            products: averaged::mean_products(gravity * self.centre.mass, separation, velocity),
+            extent: orbit.apocentre(),
+        });
     }
 
     /// Returns a copy with other masses of the members, around their centre of mass.
@@ -213,10 +223,10 @@ impl Subsystem {
         self.members == members && members.iter().enumerate().all(is_there)
     }
 
-    /// Returns how far the bodies come from one another: up to the apocentre of a binary, and up to a
-    /// distance where they are none.
-    pub fn extent(&self, gravity: f64, within: f64) -> f64 {
-        self.orbit(gravity, within).map_or(within, |orbit| orbit.apocentre())
+    /// Returns how far the bodies come from one another: up to the apocentre of a binary whose mean was
+    /// computed, and up to a distance where they are none.
+    pub(crate) fn extent(&self, within: f64) -> f64 {
+        self.mean.map_or(within, |mean| mean.extent)
     }
 
     /// Returns kinetic and potential energy around the centre.

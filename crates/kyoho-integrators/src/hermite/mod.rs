@@ -309,7 +309,7 @@ impl Hermite {
         let mut found = self.fields.derivatives(time, counts, body, |place| given(&forces, place))?;
         let (mut pairs, mut inside) = (Vec::new(), Vec::new());
         if let Some(subsystems) = &mut self.subsystems {
-            pairs = subsystems.near_pairs(members, &forces, plan.gravity)?;
+            pairs = subsystems.near_pairs(members, &forces)?;
             let encounters = colliding.as_deref();
             let radius =
                 |number: usize| encounters.map_or(0.0, |encounters| encounters.radii()[numbering.place(number)]);

@@ -251,6 +251,7 @@ impl Hermite {
         }
         for mut part in made {
             (part.time, part.is_close) = (time, true);
+            part.average(self.plan.gravity, subsystems.leave());
             for &member in &part.members {
                 let is_centre = member == part.members[0];
                 let Body { mass, position, velocity, .. } = part.centre;

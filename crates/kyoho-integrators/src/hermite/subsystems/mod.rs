@@ -16,19 +16,18 @@ use kyoho_few_body::{End, LEAST, Options, Perturbation, System as FewBodies, ave
 use kyoho_hal::threads::Threads;
 
 use super::block::{Block, Moving};
-use super::scheme::MOST;
-use crate::body::{Vector, length, vector};
+use super::scheme::{MOST, Scheme};
+use crate::body::{Body, Vector, length, vector};
 use crate::subsystems::Subsystem;
 pub use changes::Changes;
 use reaction::{inner_motion, pull, quadrupole};
-use surroundings::{NEAR, Surroundings};
+use surroundings::{NEAR, Surroundings, square};
 
 /// The largest error of a step of the inner motion.
 const TOLERANCE: f64 = 1e-13;
-/// A binary moves by its averaged orbit where a step has this many periods and more ...
-const PERIODS: f64 = 8.0;
-/// ... and the tide is weaker than this part of its pull.
-const WEAK: f64 = 1e-7;
+/// A binary moves by its averaged orbit where a step is longer than its period and the tide is weaker
+/// than this part of its pull.
+const WEAK: f64 = 1e-6;
 /// A subsystem stays together up to this many times the distance at which it forms.
 const LEAVE: f64 = 2.0;
 /// A body or a binary joins a binary within this many times their extents.
@@ -39,7 +38,7 @@ const RESOLVED: f64 = 20.0;
 const CAUTION: f64 = 16.0;
 /// A subsystem acts on a body as its centre alone where the rest is below this part of the body's
 /// acceleration.
-const LEAST_PART: f64 = 1e-13;
+const LEAST_PART: f64 = 1e-12;
 
 const WHAT: &str = "subsystems";
 
@@ -152,13 +151,13 @@ impl Subsystems {
     }
 
     /// Returns the pairs of the block, by their numbers, that are near enough to form subsystems.
-    pub fn near_pairs(&self, members: &[usize], forces: &Forces, gravity: f64) -> Result<Vec<[usize; 2]>> {
+    pub fn near_pairs(&self, members: &[usize], forces: &Forces) -> Result<Vec<[usize; 2]>> {
         let mut pairs = Vec::new();
         for (sink, &number) in members.iter().enumerate() {
             let Some(nearest) = forces.nearest(sink).filter(|nearest| nearest.distance2.is_finite()) else { continue };
             let other = nearest.index as usize;
             let distance = nearest.distance2.sqrt();
-            if distance < self.reach(number, gravity) + self.reach(other, gravity) {
+            if distance < self.reach(number) + self.reach(other) {
                 memory::push(&mut pairs, [number.min(other), number.max(other)], WHAT)?;
             }
         }
@@ -174,8 +173,8 @@ impl Subsystems {
     }
 
     /// Returns how near two numbers are whose bodies may form a subsystem.
-    pub fn reach(&self, number: usize, gravity: f64) -> f64 {
-        let extent = self.of_centre(number).map(|subsystem| subsystem.extent(gravity, self.leave()));
+    pub fn reach(&self, number: usize) -> f64 {
+        let extent = self.of_centre(number).map(|subsystem| subsystem.extent(self.leave()));
         extent.map_or(0.5 * self.leave(), |extent| CLOSE * extent)
     }
 
@@ -194,35 +193,38 @@ impl Subsystems {
         }
         let (interval, gravity) = (block.plan.interval, block.plan.gravity);
         let (roles, leave) = (&self.roles, self.leave());
-        let last = |number: usize| {
-            let body = &moving[number].body;
-            let is_member = members.binary_search(&number).is_ok();
-            if is_member { block.now * interval - body.step } else { block.last_step(body) * interval }
-        };
         let is_near_block = |subsystem: &Subsystem| {
             let centre = &moving[subsystem.members[0]].body.position;
             // Bodies move while they are looked at where they were.
-            let near = 2.0 * RESOLVED * subsystem.extent(gravity, leave);
+            let near = 2.0 * RESOLVED * subsystem.extent(leave);
             members.iter().any(|number| length(&vector(|k| moving[*number].body.position[k] - centre[k])) < near)
         };
         let moves = |subsystem: &Subsystem| {
             let is_member = members.binary_search(&subsystem.members[0]).is_ok();
-            let follows = subsystem.is_close || subsystem.mean_products.is_none();
+            let follows = subsystem.is_close || subsystem.mean.is_none();
             is_member || follows && is_near_block(subsystem)
         };
         let mut steps: Vec<(&mut Subsystem, Result<Contacts>)> = memory::room(self.all.len(), WHAT)?;
         let moving_now = self.all.iter_mut().filter(|subsystem| moves(subsystem));
         steps.extend(moving_now.map(|subsystem| (subsystem, Ok(Vec::new()))));
+        if steps.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The time of the last step of each body since the start of the interval.
+        let mut last =
+            memory::collected(moving.iter().map(|Moving { body, .. }| block.last_step(body) * interval), WHAT)?;
+        members.iter().for_each(|&number| last[number] = block.now * interval - moving[number].body.step);
         threads.each(steps.iter_mut(), |(subsystem, outcome)| {
             let number = subsystem.members[0];
-            let since = |number: usize| subsystem.time - last(number);
+            let since = |number: usize| subsystem.time - last[number];
             let others = acting_numbers(roles, moving, number).map(|other| {
-                let body = moving[other].body;
+                let body = &moving[other].body;
                 (gravity * body.mass, body, since(other))
             });
             let step = block.now * interval - subsystem.time;
-            let (centre, extent) = (&moving[number].body, subsystem.extent(gravity, leave));
-            let surroundings = Surroundings::new((centre, since(number)), (extent, gravity), step, others);
+            let (centre, extent) = (&moving[number].body, subsystem.extent(leave));
+            let surroundings =
+                Surroundings::new(block.scheme, (centre, since(number)), (extent, gravity), step, others);
             *outcome = surroundings.and_then(|surroundings| {
                 subsystem.is_close = surroundings.nearest() < RESOLVED * extent;
                 let radii = subsystem.members.iter().map(|member| radius(*member));
@@ -250,51 +252,80 @@ impl Subsystems {
         (moving, members, stepping): (&[Moving], &[usize], &[usize]),
         given: impl Fn(usize) -> [Vector; MOST],
     ) -> Result<&[[Vector; MOST]]> {
-        let mut acting: Vec<Acting> = memory::room(self.all.len(), WHAT)?;
-        for subsystem in &self.all {
-            let at = self.at(block, (moving, stepping), subsystem.members[0]);
-            let time = block.now * block.plan.interval;
-            let mut one = Acting::new(subsystem, (block.plan.gravity, self.leave()), time, at)?;
-            if !one.members.is_empty() {
-                let near2 = (NEAR * subsystem.extent(block.plan.gravity, self.leave())).powi(2);
-                let others = acting_numbers(&self.roles, moving, one.number).filter_map(|other| {
-                    let there = self.at(block, (moving, stepping), other);
-                    let from = [0, 1].map(|term| vector(|k| at[term][k] - there[term][k]));
-                    let is_near = from[0].iter().map(|x| x * x).sum::<f64>() < near2;
-                    is_near.then_some((block.plan.gravity * moving[other].body.mass, from))
-                });
-                add_tides(&mut one.members, others);
-            }
-            acting.push(one);
-        }
-        if acting.is_empty() {
+        if self.all.is_empty() {
             return Ok(&[]);
         }
-        memory::lengthen(&mut self.found, members.len(), WHAT, || [[0.0; 3]; MOST])?;
-        for (place, &number) in members.iter().enumerate() {
+        let terms = block.scheme.given();
+        let mut acting = Vec::new();
+        memory::lengthen(&mut acting, self.all.len(), WHAT, || None)?;
+        let mut found = std::mem::take(&mut self.found);
+        memory::lengthen(&mut found, members.len(), WHAT, || [[0.0; 3]; MOST])?;
+        for (place, (&number, found)) in members.iter().zip(&mut found).enumerate() {
             let mut sums = given(place);
-            let here = self.at(block, (moving, stepping), number);
-            let mut own = None;
-            for acting in &acting {
-                if acting.number == number {
-                    own = Some(acting);
-                } else {
-                    acting.add(&mut sums, 1.0, &here);
+            let there = &moving[number].body.position;
+            let mut here = None;
+            for (subsystem, acting) in self.all.iter().zip(&mut acting) {
+                let centre = subsystem.members[0];
+                let strength = self.strength(subsystem, block.plan.gravity);
+                if centre == number || !counts_for(&sums[0], CAUTION * strength, there, &moving[centre].body.position) {
+                    continue;
                 }
+                let acting = self.acting(acting, (subsystem, block), (moving, stepping))?;
+                let here = here.get_or_insert_with(|| self.at(block, (moving, stepping), number));
+                acting.add(terms, &mut sums, 1.0, here);
             }
-            if let Some(own) = own {
+            if let Some(Role::Centre(own)) = self.roles.get(number) {
+                let subsystem = &self.all[*own];
+                let strength = self.strength(subsystem, block.plan.gravity);
                 for other in acting_numbers(&self.roles, moving, number) {
                     let body = &moving[other].body;
-                    let part = -body.mass / own.mass;
-                    // A look at where the body was is enough to leave it out.
-                    if own.counts_for(&sums[0], CAUTION * part, &body.position) {
-                        own.add(&mut sums, part, &self.at(block, (moving, stepping), other));
+                    let part = -body.mass / subsystem.centre.mass;
+                    if counts_for(&sums[0], CAUTION * part * strength, there, &body.position) {
+                        let own = self.acting(&mut acting[*own], (subsystem, block), (moving, stepping))?;
+                        own.add(terms, &mut sums, part, &self.at(block, (moving, stepping), other));
                     }
                 }
             }
-            self.found[place] = sums;
+            *found = sums;
         }
+        self.found = found;
         Ok(&self.found[..members.len()])
+    }
+
+    /// Returns the mass of a subsystem times the gravitational constant and the square of its extent.
+    fn strength(&self, subsystem: &Subsystem, gravity: f64) -> f64 {
+        gravity * subsystem.centre.mass * subsystem.extent(self.leave()).powi(2)
+    }
+
+    /// Returns how a subsystem acts at the time of a block, which is found out once.
+    fn acting<'a>(
+        &self,
+        acting: &'a mut Option<Acting>,
+        (subsystem, block): (&Subsystem, &Block),
+        (moving, stepping): (&[Moving], &[usize]),
+    ) -> Result<&'a Acting> {
+        if let Some(acting) = acting {
+            return Ok(acting);
+        }
+        let at = self.at(block, (moving, stepping), subsystem.members[0]);
+        let (time, gravity) = (block.now * block.plan.interval, block.plan.gravity);
+        let extent = subsystem.extent(self.leave());
+        let mut one = Acting::new(subsystem, (gravity, extent), time, at)?;
+        if !one.members.is_empty() {
+            let near2 = (NEAR * extent).powi(2);
+            let others = acting_numbers(&self.roles, moving, subsystem.members[0]).filter_map(|other| {
+                // Bodies move while they are looked at where they were.
+                let before = vector(|k| at[0][k] - moving[other].body.position[k]);
+                if square(&before) > 4.0 * near2 {
+                    return None;
+                }
+                let there = self.at(block, (moving, stepping), other);
+                let from = [0, 1].map(|term| vector(|k| at[term][k] - there[term][k]));
+                (square(&from[0]) < near2).then_some((gravity * moving[other].body.mass, from))
+            });
+            add_tides(&mut one.members, others);
+        }
+        Ok(acting.insert(one))
     }
 
     /// Returns position, velocity and what else is predicted of a number at the time of a block.
@@ -302,8 +333,32 @@ impl Subsystems {
         let body = &moving[number].body;
         let is_member = members.binary_search(&number).is_ok();
         let step = if is_member || body.step == 0.0 { body.step } else { block.since_last_step(body) };
-        block.scheme.predict(body, number, step, 0.0).derivatives
+        moved(block.scheme, body, step)
     }
+}
+
+/// Returns where a body is after a time, with as many derivatives of its velocity as go into a force. The
+/// scheme's own prediction has other last digits and takes several times as long.
+fn moved(scheme: &Scheme, body: &Body, time: f64) -> [Vector; MOST] {
+    match scheme.order() {
+        4 => moved_by::<4>(body, time),
+        6 => moved_by::<6>(body, time),
+        _ => moved_by::<8>(body, time),
+    }
+}
+
+fn moved_by<const ORDER: usize>(body: &Body, time: f64) -> [Vector; MOST] {
+    const INVERSES: [f64; 8] = [1.0, 1.0 / 2.0, 1.0 / 3.0, 1.0 / 4.0, 1.0 / 5.0, 1.0 / 6.0, 1.0 / 7.0, 1.0 / 8.0];
+    let row = |place: usize| match place {
+        0 => &body.position,
+        1 => &body.velocity,
+        _ => &body.derivatives[place - 2],
+    };
+    let times = INVERSES.map(|inverse| time * inverse);
+    // x + t (v + t/2 (a + t/3 (...))), and so on from v, a and the jerk on.
+    std::array::from_fn(|first| {
+        (first..ORDER).rev().fold([0.0; 3], |sum, place| vector(|k| row(place)[k] + times[place - first] * sum[k]))
+    })
 }
 
 /// Returns the numbers of all that act on one: bodies alone and centres, of some mass.
@@ -323,7 +378,7 @@ fn add_tides(members: &mut [(f64, [Vector; MOST])], others: impl Iterator<Item =
     for (mass, from) in others {
         let on = |motion: &[Vector; MOST]| {
             let [place, speed] = [0, 1].map(|term| vector(|k| from[term][k] + motion[term][k]));
-            pull(mass, [place, speed, [0.0; 3], [0.0; 3]])
+            pull(2, mass, &[place, speed, [0.0; 3], [0.0; 3]])
         };
         let mut mean = [[0.0; 3]; MOST];
         members.iter().for_each(|(mass, motion)| add(&mut mean, mass / total, &on(motion)));
@@ -336,10 +391,16 @@ fn add_tides(members: &mut [(f64, [Vector; MOST])], others: impl Iterator<Item =
     }
 }
 
+/// Whether a part of what a subsystem of some strength does to a body, beyond its centre, changes an
+/// acceleration: the strength is the mass times the gravitational constant and the square of the extent.
+fn counts_for(acceleration: &Vector, strength: f64, body: &Vector, centre: &Vector) -> bool {
+    let distance2 = square(&vector(|k| body[k] - centre[k]));
+    let least = LEAST_PART * distance2 * distance2;
+    strength * strength >= least * least * square(acceleration)
+}
+
 /// A subsystem at the time of a block, as it acts on others beyond the mass at its centre.
 struct Acting {
-    number: usize,
-    mass: f64,
     at: [Vector; MOST],
     /// Its mass times the gravitational constant and the square of its extent.
     strength: f64,
@@ -352,12 +413,11 @@ struct Acting {
 }
 
 impl Acting {
-    fn new(subsystem: &Subsystem, (gravity, leave): (f64, f64), time: f64, at: [Vector; MOST]) -> Result<Acting> {
-        let (number, mass) = (subsystem.members[0], subsystem.centre.mass);
-        let extent = subsystem.extent(gravity, leave);
-        let quadrupole = subsystem.mean_products.map(|products| {
+    fn new(subsystem: &Subsystem, (gravity, extent): (f64, f64), time: f64, at: [Vector; MOST]) -> Result<Acting> {
+        let mass = subsystem.centre.mass;
+        let quadrupole = subsystem.mean.map(|mean| {
             let [one, other] = [0, 1].map(|row| subsystem.inner.masses[row]);
-            (products, gravity * one * (other / mass), (RESOLVED * extent).powi(2))
+            (mean.products, gravity * one * (other / mass), (RESOLVED * extent).powi(2))
         });
         let mut members = Vec::new();
         if quadrupole.is_none() || subsystem.is_close && subsystem.time == time {
@@ -365,32 +425,26 @@ impl Acting {
             let masses = subsystem.inner.masses.iter().map(|mass| gravity * mass);
             members = memory::collected(masses.zip(motion), WHAT)?;
         }
-        Ok(Acting { number, mass, at, strength: gravity * mass * extent * extent, quadrupole, members })
+        Ok(Acting { at, strength: gravity * mass * extent * extent, quadrupole, members })
     }
 
-    /// Whether a part of what the subsystem does to a body there, beyond its centre, changes an acceleration.
-    fn counts_for(&self, acceleration: &Vector, part: f64, there: &Vector) -> bool {
-        let square = |of: &dyn Fn(usize) -> f64| (0..3).map(|k| of(k) * of(k)).sum::<f64>();
-        let distance2 = square(&|k| there[k] - self.at[0][k]);
-        part.abs() * self.strength >= LEAST_PART * square(&|k| acceleration[k]).sqrt() * distance2 * distance2
-    }
-
-    /// Adds what the subsystem gives a body there, times a factor.
-    fn add(&self, sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
-        if !self.counts_for(&sums[0], factor, &there[0]) {
+    /// Adds what the subsystem gives a body there, times a factor, in so many terms.
+    fn add(&self, terms: usize, sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
+        if !counts_for(&sums[0], factor * self.strength, &there[0], &self.at[0]) {
             return;
         }
         let from: [Vector; MOST] = std::array::from_fn(|term| vector(|k| there[term][k] - self.at[term][k]));
-        let distance2: f64 = from[0].iter().map(|x| x * x).sum();
+        let distance2 = square(&from[0]);
         let far = self.quadrupole.filter(|(.., within2)| self.members.is_empty() || distance2 > *within2);
         if let Some((products, reduced, _)) = far {
-            return add(sums, factor, &quadrupole(&products, reduced, from));
+            return add(sums, factor, &quadrupole(terms, &products, reduced, &from));
         }
         for (mass, motion) in &self.members {
             let apart = std::array::from_fn(|term| vector(|k| from[term][k] - motion[term][k]));
-            add(sums, factor, &pull(*mass, apart));
-            add(sums, -factor, &pull(*mass, from));
+            add(sums, factor, &pull(terms, *mass, &apart));
         }
+        let total = self.members.iter().map(|(mass, _)| mass).sum();
+        add(sums, -factor, &pull(terms, total, &from));
     }
 }
 
@@ -410,7 +464,7 @@ fn advance(
     }
     let mass = gravity * subsystem.centre.mass;
     let touch = |inner: &FewBodies, pair: [usize; 2]| inner.radii[pair[0]] + inner.radii[pair[1]];
-    if let Some(orbit) = subsystem.orbit(gravity, leave).filter(|orbit| orbit.period * PERIODS < step) {
+    if let Some(orbit) = subsystem.orbit(gravity, leave).filter(|orbit| orbit.period < step) {
         let (separation, velocity) = subsystem.pair();
         let strength = |part: f64| averaged::strength(mass, separation, velocity, &surroundings.tide(part));
         let is_stable = orbit.eccentricity < 1.0 && orbit.semi_major_axis > LEAST;

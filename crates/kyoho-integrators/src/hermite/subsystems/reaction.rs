@@ -12,37 +12,42 @@ use crate::body::{Vector, vector};
 use crate::hermite::scheme::MOST;
 
 /// The derivatives of a number by the time, divided by their factorials.
-#[derive(Debug, Clone, Copy, Default)]
-struct Series([f64; MOST]);
+#[derive(Debug, Clone, Copy)]
+struct Series<const TERMS: usize>([f64; TERMS]);
 
-impl Series {
-    fn times(self, other: Series) -> Series {
-        let mut product = [0.0; MOST];
-        for one in 0..MOST {
-            for two in 0..MOST - one {
+impl<const TERMS: usize> Series<TERMS> {
+    fn times(self, other: Self) -> Self {
+        let mut product = [0.0; TERMS];
+        for one in 0..TERMS {
+            for two in 0..TERMS - one {
                 product[one + two] += self.0[one] * other.0[two];
             }
         }
         Series(product)
     }
 
-    fn plus(self, other: Series) -> Series {
+    fn plus(self, other: Self) -> Self {
         Series(std::array::from_fn(|term| self.0[term] + other.0[term]))
     }
 
-    fn scaled(self, factor: f64) -> Series {
+    fn scaled(self, factor: f64) -> Self {
         Series(self.0.map(|term| factor * term))
     }
 
-    /// Returns a power of a positive number.
-    fn power(self, exponent: f64) -> Series {
+    fn plus_number(mut self, number: f64) -> Self {
+        self.0[0] += number;
+        self
+    }
+
+    /// Returns a power of a number, whose own power and inverse are given.
+    fn power(self, exponent: f64, (value, inverse): (f64, f64)) -> Self {
         let x = self.0;
-        let mut power = [0.0; MOST];
-        power[0] = x[0].powf(exponent);
-        for term in 1..MOST {
+        let mut power = [0.0; TERMS];
+        power[0] = value;
+        for term in 1..TERMS {
             // x y' = p x' y, term by term.
             let sum: f64 = (1..=term).map(|k| (exponent * k as f64 - (term - k) as f64) * x[k] * power[term - k]).sum();
-            power[term] = sum / (term as f64 * x[0]);
+            power[term] = sum * inverse / term as f64;
         }
         Series(power)
     }
@@ -50,33 +55,70 @@ impl Series {
 
 const FACTORIALS: [f64; MOST] = [1.0, 1.0, 2.0, 6.0];
 
-/// Returns the derivatives of the velocity that a binary's quadrupole gives a body. `products` are the
-/// mean products of the components of the separation, `mass` the reduced mass times the gravitational
-/// constant, and `from` has position, velocity, acceleration and jerk from the centre.
-pub fn quadrupole(products: &Tensor, mass: f64, from: [Vector; MOST]) -> [Vector; MOST] {
-    let d: [Series; 3] = std::array::from_fn(|k| Series(std::array::from_fn(|term| from[term][k] / FACTORIALS[term])));
-    let dot = |one: &[Series; 3], two: &[Series; 3]| {
-        one[0].times(two[0]).plus(one[1].times(two[1])).plus(one[2].times(two[2]))
-    };
+/// The separation of two bodies.
+struct Separation<const TERMS: usize>([Series<TERMS>; 3]);
+
+impl<const TERMS: usize> Separation<TERMS> {
+    fn of(from: &[Vector; MOST]) -> Self {
+        let component = |k: usize| Series(std::array::from_fn(|term| from[term][k] / FACTORIALS[term]));
+        Separation(std::array::from_fn(component))
+    }
+
+    fn dot(&self, other: &Self) -> Series<TERMS> {
+        let [x, y, z] = std::array::from_fn(|k| self.0[k].times(other.0[k]));
+        x.plus(y).plus(z)
+    }
+
+    /// Returns the derivatives that these components stand for, and zeros behind them.
+    fn derivatives(components: [Series<TERMS>; 3]) -> [Vector; MOST] {
+        let of =
+            |term: usize| if term < TERMS { vector(|k| FACTORIALS[term] * components[k].0[term]) } else { [0.0; 3] };
+        std::array::from_fn(of)
+    }
+}
+
+/// Returns the derivatives of the velocity that a binary's quadrupole gives a body, the first ones of so
+/// many terms. `products` are the mean products of the components of the separation, `mass` the reduced
+/// mass times the gravitational constant, and `from` has position, velocity, acceleration and jerk from
+/// the centre.
+pub fn quadrupole(terms: usize, products: &Tensor, mass: f64, from: &[Vector; MOST]) -> [Vector; MOST] {
+    match terms {
+        2 => quadrupole_of::<2>(products, mass, from),
+        3 => quadrupole_of::<3>(products, mass, from),
+        _ => quadrupole_of::<4>(products, mass, from),
+    }
+}
+
+fn quadrupole_of<const TERMS: usize>(products: &Tensor, mass: f64, from: &[Vector; MOST]) -> [Vector; MOST] {
+    let d = Separation::<TERMS>::of(from);
     let [xx, yy, zz, xy, xz, yz] = *products;
-    let row = |x: f64, y: f64, z: f64| d[0].scaled(x).plus(d[1].scaled(y)).plus(d[2].scaled(z));
-    let applied = [row(xx, xy, xz), row(xy, yy, yz), row(xz, yz, zz)];
-    let square = dot(&d, &d);
-    let fifth = square.power(-2.5).scaled(0.5 * mass);
-    let along = dot(&d, &applied).times(square.power(-1.0)).scaled(-15.0);
-    let radial = along.plus(Series([3.0 * (xx + yy + zz), 0.0, 0.0, 0.0]));
-    let found: [Series; 3] = std::array::from_fn(|k| applied[k].scaled(6.0).plus(radial.times(d[k])).times(fifth));
-    std::array::from_fn(|term| std::array::from_fn(|k| FACTORIALS[term] * found[k].0[term]))
+    let row = |x: f64, y: f64, z: f64| d.0[0].scaled(x).plus(d.0[1].scaled(y)).plus(d.0[2].scaled(z));
+    let applied = Separation([row(xx, xy, xz), row(xy, yy, yz), row(xz, yz, zz)]);
+    let square = d.dot(&d);
+    let inverse = 1.0 / square.0[0];
+    let fifth = square.power(-2.5, (inverse * inverse * inverse.sqrt(), inverse)).scaled(0.5 * mass);
+    let along = d.dot(&applied).times(square.power(-1.0, (inverse, inverse))).scaled(-15.0);
+    let radial = along.plus_number(3.0 * (xx + yy + zz));
+    let component = |k: usize| applied.0[k].scaled(6.0).plus(radial.times(d.0[k])).times(fifth);
+    Separation::derivatives(std::array::from_fn(component))
 }
 
 /// Returns the derivatives of the velocity that a mass, times the gravitational constant, gives a body.
 /// `from` has position, velocity, acceleration and jerk of the body from it.
-pub fn pull(mass: f64, from: [Vector; MOST]) -> [Vector; MOST] {
-    let d: [Series; 3] = std::array::from_fn(|k| Series(std::array::from_fn(|term| from[term][k] / FACTORIALS[term])));
-    let square = d[0].times(d[0]).plus(d[1].times(d[1])).plus(d[2].times(d[2]));
-    let factor = square.power(-1.5).scaled(-mass);
-    let found = d.map(|component| component.times(factor));
-    std::array::from_fn(|term| std::array::from_fn(|k| FACTORIALS[term] * found[k].0[term]))
+pub fn pull(terms: usize, mass: f64, from: &[Vector; MOST]) -> [Vector; MOST] {
+    match terms {
+        2 => pull_of::<2>(mass, from),
+        3 => pull_of::<3>(mass, from),
+        _ => pull_of::<4>(mass, from),
+    }
+}
+
+fn pull_of<const TERMS: usize>(mass: f64, from: &[Vector; MOST]) -> [Vector; MOST] {
+    let d = Separation::<TERMS>::of(from);
+    let square = d.dot(&d);
+    let inverse = 1.0 / square.0[0];
+    let factor = square.power(-1.5, (inverse * inverse.sqrt(), inverse)).scaled(-mass);
+    Separation::derivatives(d.0.map(|component| component.times(factor)))
 }
 
 /// Returns the motion of members around their centre: their positions and velocities, and the
@@ -89,7 +131,7 @@ pub fn inner_motion(gravity: f64, inner: &FewBodies) -> Result<Vec<[Vector; MOST
         for other in (0..count).filter(|other| *other != one) {
             let from = |rows: &[Vector]| vector(|k| rows[one][k] - rows[other][k]);
             let between = [from(&inner.positions), from(&inner.velocities), [0.0; 3], [0.0; 3]];
-            let pulls = pull(gravity * inner.masses[other], between);
+            let pulls = pull(2, gravity * inner.masses[other], &between);
             for term in 0..2 {
                 all[2 + term] = vector(|k| all[2 + term][k] + pulls[term][k]);
             }
@@ -121,7 +163,7 @@ mod tests {
             std::array::from_fn(|k| one[k] + other[k] - all[k])
         };
         let from = [path(0.0), [0.3, 0.0, -0.1], [0.0, 0.4, 0.0], [0.0, 0.0, 2.4]];
-        let found = quadrupole(&products, 0.25, from);
+        let found = quadrupole(MOST, &products, 0.25, &from);
         let h = 1e-2;
         for k in 0..3 {
             let [before, now, after] = [-h, 0.0, h].map(|t| beyond(t)[k]);

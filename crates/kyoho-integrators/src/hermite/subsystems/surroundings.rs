@@ -7,14 +7,15 @@ use kyoho_core::{Result, memory};
 use kyoho_few_body::Perturbation;
 use kyoho_few_body::averaged::{Tensor, applied};
 
+use super::moved;
 use crate::body::{Body, Vector, length, vector};
-use crate::hermite::scheme::predicted;
+use crate::hermite::scheme::Scheme;
 
 /// A body acts by itself within this many times the extent of the subsystem.
 pub const NEAR: f64 = 60.0;
 
 /// Tides below this part of the inner pull count for nothing.
-const NEGLIGIBLE: f64 = 1e-14;
+const NEGLIGIBLE: f64 = 1e-12;
 
 /// A near body: its mass times the gravitational constant, and its motion from the centre of mass as a
 /// polynomial of the part of the step.
@@ -74,16 +75,22 @@ fn value<const N: usize, const TERMS: usize>(coefficients: &[[f64; N]; TERMS], p
     coefficients.iter().rev().fold([0.0; N], |sum, term| std::array::from_fn(|k| term[k] + part * sum[k]))
 }
 
+/// Returns the square of a length.
+pub fn square(vector: &Vector) -> f64 {
+    vector.iter().map(|x| x * x).sum()
+}
+
 /// Returns the tide of a mass, and how fast it changes.
 fn tide(mass: f64, at: Vector, velocity: Vector) -> [Tensor; 2] {
-    let square: f64 = at.iter().map(|x| x * x).sum();
-    let along: f64 = (0..3).map(|k| at[k] * velocity[k]).sum::<f64>() / square;
-    let factor = mass / (square * square.sqrt());
+    let inverse = 1.0 / square(&at);
+    let along: f64 = (0..3).map(|k| at[k] * velocity[k]).sum::<f64>() * inverse;
+    let factor = mass * inverse * inverse.sqrt();
+    let (toward, turning) = (at.map(|x| 3.0 * inverse * x), velocity.map(|x| 3.0 * inverse * x));
     let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
     let of = |one: usize, other: usize| {
         let diagonal = f64::from(one == other);
-        let product = 3.0 * at[one] * at[other] / square;
-        let turned = 3.0 * (velocity[one] * at[other] + at[one] * velocity[other]) / square;
+        let product = toward[one] * at[other];
+        let turned = turning[one] * at[other] + toward[one] * velocity[other];
         [factor * (product - diagonal), factor * (turned - 5.0 * along * product + 3.0 * along * diagonal)]
     };
     let both = pairs.map(|(one, other)| of(one, other));
@@ -94,33 +101,32 @@ impl Surroundings {
     /// Returns what acts during a step on a subsystem with this extent. `centre` is its centre of mass, and
     /// `others` has the other bodies, their masses times the gravitational constant, each with the time
     /// that has passed since its last step at the start.
-    pub fn new(
+    pub fn new<'a>(
+        scheme: &Scheme,
         (centre, since): (&Body, f64),
         (extent, gravity): (f64, f64),
         step: f64,
-        others: impl Iterator<Item = (f64, Body, f64)>,
+        others: impl Iterator<Item = (f64, &'a Body, f64)>,
     ) -> Result<Surroundings> {
-        let ends = [predicted(centre, since), predicted(centre, since + step)];
-        let inner_mass = gravity * centre.mass;
-        let (mut near, mut nearest) = (Vec::new(), f64::INFINITY);
+        let ends = [moved(scheme, centre, since), moved(scheme, centre, since + step)];
+        // As of a mass at a distance, whose cube and root are not taken.
+        let least = NEGLIGIBLE * gravity * centre.mass / (extent * extent * extent);
+        let near2 = (NEAR * extent) * (NEAR * extent);
+        let (mut near, mut nearest2) = (Vec::new(), f64::INFINITY);
         let (mut far, mut all) = ([[[0.0; 6]; 2]; 2], [[[0.0; 6]; 2]; 2]);
         for (mass, body, since) in others {
             // A look at where the body was is enough to leave it out.
-            let distance = length(&vector(|k| body.position[k] - centre.position[k]));
-            let ratio = extent / distance;
-            if mass * ratio * ratio * ratio < NEGLIGIBLE * inner_mass {
+            let distance2 = square(&vector(|k| body.position[k] - centre.position[k]));
+            if mass * mass < least * least * distance2 * distance2 * distance2 {
                 continue;
             }
             let from = [0, 1].map(|end| {
-                let there = predicted(&body, since + if end == 0 { 0.0 } else { step });
-                [
-                    vector(|k| there.position[k] - ends[end].position[k]),
-                    vector(|k| there.velocity[k] - ends[end].velocity[k]),
-                    vector(|k| there.derivatives[0][k] - ends[end].derivatives[0][k]),
-                ]
+                let there = moved(scheme, body, since + if end == 0 { 0.0 } else { step });
+                [0, 1, 2].map(|term| vector(|k| there[term][k] - ends[end][term][k]))
             });
-            nearest = from.iter().fold(nearest, |nearest, [at, ..]| nearest.min(length(at)));
-            let is_near = from.iter().any(|[at, ..]| length(at) < NEAR * extent);
+            let here2 = square(&from[0][0]).min(square(&from[1][0]));
+            nearest2 = nearest2.min(here2);
+            let is_near = here2 < near2;
             if is_near {
                 let motion = quintic(from, step);
                 memory::push(&mut near, Near { mass, motion }, "the bodies near a subsystem")?;
@@ -137,7 +143,7 @@ impl Surroundings {
             }
         }
         let polynomial = |tides: [[Tensor; 2]; 2]| cubic([tides[0][0], tides[1][0]], [tides[0][1], tides[1][1]], step);
-        Ok(Surroundings { step, near, far: polynomial(far), all: polynomial(all), nearest })
+        Ok(Surroundings { step, near, far: polynomial(far), all: polynomial(all), nearest: nearest2.sqrt() })
     }
 
     /// Returns the distance of the nearest body, at either end of the step.
@@ -175,6 +181,8 @@ impl Perturbation for Surroundings {
 
 #[cfg(test)]
 mod tests {
+    use kyoho_core::Order;
+
     use super::*;
 
     #[test]
@@ -216,8 +224,9 @@ mod tests {
         let centre = Body::new(1.0, [1.0, 2.0, 3.0], [0.1, 0.0, -0.2]);
         let body = Body::new(0.5, [1.3, 2.5, 2.6], [0.0, 0.3, 0.1]);
         let acceleration = |extent: f64| {
-            let others = [(0.5, body, 0.0)].into_iter();
-            let surroundings = Surroundings::new((&centre, 0.0), (extent, 1.0), 0.01, others).unwrap();
+            let others = [(0.5, &body, 0.0)].into_iter();
+            let scheme = Scheme::of(Order::Sixth).unwrap();
+            let surroundings = Surroundings::new(scheme, (&centre, 0.0), (extent, 1.0), 0.01, others).unwrap();
             let mut found = [[0.0; 3]; 2];
             surroundings.add(0.004, &[[1e-3, 2e-3, 0.0], [0.0, 0.0, -1e-3]], &[[0.0; 3]; 2], &mut found);
             found
