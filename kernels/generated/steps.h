@@ -23,16 +23,13 @@ typedef struct {
     double longest;
     double largest_position;
     double approach;
-    double reach;
     double all_ticks;
     int bodies;
     int sources;
     int is_dense;
     int averages;
-    int looks;
     int most_chained;
     int plans;
-    int reserved;
 } BlockRules;
 
 typedef struct {

@@ -67,6 +67,7 @@ FUNCTION double advance_body(const BlockRules *rules, ulong ticks, MovingBody *b
     const double wanted = wanted_step(rules, before, ends, powers, rounding);
     *is_limited = wanted < rules->shortest;
     const double allowed = wanted < rules->shortest ? rules->shortest : wanted > rules->longest ? rules->longest : wanted;
+    body->wanted = allowed;
     const double fraction = next_step(rules, ticks, body->step / rules->interval, allowed / rules->interval);
     body->step = fraction * rules->interval;
     return fraction;
@@ -76,7 +77,7 @@ FUNCTION double advance_body(const BlockRules *rules, ulong ticks, MovingBody *b
 // this.
 FUNCTION double advance_member(const BlockRules *rules, const BlockState *block, int member, GLOBAL const double *sums,
     GLOBAL const double *near, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
-    LOCAL_POINTER uint *counts, LOCAL_POINTER int *limited, GLOBAL uint *outcome, GLOBAL const double *radii)
+    LOCAL_POINTER uint *counts, LOCAL_POINTER int *limited, GLOBAL uint *outcome)
 {
     GLOBAL double *row = bodies + (long)member * BODY_NUMBERS;
     MovingBody body = load_body(row);
@@ -89,7 +90,7 @@ FUNCTION double advance_member(const BlockRules *rules, const BlockState *block,
     }
     const double distance2 = is_finite(near[0]) ? near[0] : (double)INFINITY_32;
     const double distance = sqrt(distance2);
-    if (rules->looks && (distance < rules->approach || distance < radii[member] + rules->reach))
+    if (distance < rules->approach)
         outcome[LOOKS] = block->sequence;
     const double fraction = advance_body(rules, (ulong)block->ticks, &body, force, distance2, &is_limited);
     if (is_limited)
@@ -101,6 +102,7 @@ FUNCTION double advance_member(const BlockRules *rules, const BlockState *block,
         is_good &= fabs(body.motion[0][k]) <= rules->largest_position;
     }
     row[STEP] = body.step;
+    row[WANTED] = body.wanted;
     UNROLL
     for (int n = 0; n < ORDER; ++n) {
         UNROLL
@@ -148,7 +150,7 @@ FUNCTION void put_nearest_pair(GLOBAL double *nearest, int part, double distance
 KERNEL(STEP_THREADS, 1)
 advance_block(GLOBAL const BlockRules *given, const BlockPiece piece, GLOBAL const BlockState *due, GLOBAL const int *members,
     GLOBAL const double *results, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
-    GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL const double *radii, GLOBAL double *nearest)
+    GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL double *nearest)
 {
     LOCAL uint own_counts[SETS];
     LOCAL double distances[STEP_THREADS];
@@ -170,7 +172,7 @@ advance_block(GLOBAL const BlockRules *given, const BlockPiece piece, GLOBAL con
     places[THREAD] = sink;
     if (sink < piece.sinks)
         distances[THREAD] = advance_member(&rules, &block, members[piece.first + sink], sums + (long)sink * N_OUTPUTS,
-            near + 2 * (long)sink, bodies, octets, slots, sets, own_counts, &limited, outcome, radii);
+            near + 2 * (long)sink, bodies, octets, slots, sets, own_counts, &limited, outcome);
     find_nearest(distances, places);
     add_counts(own_counts, limited, counts, outcome, STEP_THREADS);
     if (THREAD == 0)

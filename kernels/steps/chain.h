@@ -6,7 +6,7 @@ end_chained(GLOBAL const BlockRules *given, GLOBAL const BlockState *due, GLOBAL
     GLOBAL const double *sinks, GLOBAL double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
     GLOBAL const VECTOR *predicted, GLOBAL const double *partial_sums, GLOBAL const double *partial_distances,
     GLOBAL const uint *partial_accumulators, GLOBAL double *results, GLOBAL double *bodies, GLOBAL uint *sets,
-    GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL const double *radii, GLOBAL double *nearest)
+    GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL double *nearest)
 {
     LOCAL End end;
     LOCAL uint own_counts[SETS];
@@ -36,7 +36,7 @@ end_chained(GLOBAL const BlockRules *given, GLOBAL const BlockState *due, GLOBAL
     int place = 0;
     for (int sink = first + THREAD; sink < end_of_block; sink += CHAIN_THREADS) {
         const double distance = advance_member(&rules, &block, members[sink], results + (long)sink * N_OUTPUTS,
-            near + 2 * (long)sink, bodies, octets, slots, sets, own_counts, &limited, outcome, radii);
+            near + 2 * (long)sink, bodies, octets, slots, sets, own_counts, &limited, outcome);
         if (distance < least) {
             least = distance;
             place = sink;

@@ -6,11 +6,11 @@
 #define ORDER (2 * GIVEN)
 #define KEPT (ORDER - 2)
 
-// The row of a body: what rounding took off its position and velocity, its step, its mass, and
-// position, velocity and the derivatives of the velocity.
+// The row of a body: what rounding took off its position and velocity, its step, the step that it may
+// make next, whatever the times of others, and position, velocity and the derivatives of the velocity.
 #define LOST 0
 #define STEP 6
-#define MASS 7
+#define WANTED 7
 #define MOTION 8
 #define BODY_NUMBERS (MOTION + 3 * ORDER)
 
@@ -22,7 +22,7 @@
 
 typedef struct {
     double lost[2][3];
-    double step;
+    double step, wanted;
     // Position, velocity, and the derivatives of the velocity.
     double motion[ORDER][3];
 } MovingBody;

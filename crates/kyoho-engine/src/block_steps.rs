@@ -32,12 +32,7 @@ impl System {
     ///
     /// The host does not have what becomes of the sources: all have to be written anew after
     /// [`System::end_block_steps`].
-    pub fn begin_block_steps(
-        &mut self,
-        rules: &StepRules,
-        bodies: &[f64],
-        radii: &[f64],
-    ) -> Result<&mut dyn BlockSteps> {
+    pub fn begin_block_steps(&mut self, rules: &StepRules, bodies: &[f64]) -> Result<&mut dyn BlockSteps> {
         self.require_no_block("begin_block_steps")?;
         self.forget_block();
         self.forget_moving();
@@ -54,7 +49,7 @@ impl System {
         let units = sources.units(&largest, &self.interaction);
         let none = || Error::Internal { what: "the device makes no block steps".into() };
         let device = self.devices.block_steps().ok_or_else(none)?;
-        device.begin(sources, rules, units, bodies, radii)?;
+        device.begin(sources, rules, units, bodies)?;
         Ok(device)
     }
 

@@ -14,8 +14,13 @@ pub const WATCHED: usize = 1 << 6;
 pub const ROOT_TURNS: usize = 6;
 
 /// The numbers of a body before its position: what rounding took off its position and its velocity,
-/// its step, and its mass. Position, velocity and the derivatives of the velocity follow.
+/// its step, and the step that it may make next, whatever the times of others. Position, velocity and
+/// the derivatives of the velocity follow.
 pub const BODY_HEAD: usize = 8;
+/// The place of its step among them.
+pub const STEP: usize = 6;
+/// The place of the step that it may make next.
+pub const WANTED: usize = 7;
 
 /// Returns the count of numbers of a body, of which a force gives this many derivatives of the
 /// velocity.
@@ -45,9 +50,8 @@ pub struct StepRules {
     pub averages: bool,
     /// The shortest and the longest step.
     pub limits: [f64; 2],
-    /// The distance below which two bodies have an encounter, and the largest radius, if encounters
-    /// are looked for.
-    pub encounters: Option<[f64; 2]>,
+    /// The distance below which two bodies have an encounter; 0 if nobody asks for these.
+    pub approach: f64,
 }
 
 /// The block that is due next, and what the host has to know of the one before it.
@@ -88,16 +92,9 @@ pub struct AdvancedBlock {
 
 /// A device that makes block steps. After an error all has ended, and the host has to begin again.
 pub trait BlockSteps {
-    /// Brings sources and bodies, one after another with [`body_numbers`], and their radii, if
-    /// encounters are looked for. Pairs are computed in these units.
-    fn begin(
-        &mut self,
-        sources: &Sources,
-        rules: &StepRules,
-        units: Units,
-        bodies: &[f64],
-        radii: &[f64],
-    ) -> Result<()>;
+    /// Brings sources and bodies, one after another with [`body_numbers`]. Pairs are computed in these
+    /// units.
+    fn begin(&mut self, sources: &Sources, rules: &StepRules, units: Units, bodies: &[f64]) -> Result<()>;
 
     /// Waits until it is known which block is due next.
     fn due(&mut self) -> Result<DueBlock>;

@@ -103,15 +103,8 @@ impl FailingDevice {
 }
 
 impl BlockSteps for FailingDevice {
-    fn begin(
-        &mut self,
-        sources: &Sources,
-        rules: &StepRules,
-        units: Units,
-        bodies: &[f64],
-        radii: &[f64],
-    ) -> Result<()> {
-        self.steps()?.begin(sources, rules, units, bodies, radii)
+    fn begin(&mut self, sources: &Sources, rules: &StepRules, units: Units, bodies: &[f64]) -> Result<()> {
+        self.steps()?.begin(sources, rules, units, bodies)
     }
 
     fn due(&mut self) -> Result<DueBlock> {

@@ -57,7 +57,6 @@ impl<G: Gpu> StepWork<G> {
         self.bodies.ensure_capacity(gpu, 8 * body_numbers(given) * bodies)?;
         self.sets.ensure_capacity(gpu, 4 * SETS * words_of_set(bodies))?;
         self.nearest.ensure_capacity(gpu, 8 * NEAREST_NUMBERS * parts)?;
-        self.radii.ensure_capacity(gpu, 8 * bodies)?;
         self.plans.ensure_capacity(gpu, size_of_val(plans))?;
         for (column, bytes) in self.partial_sums.iter_mut().zip([8 * n_outputs, 8, 4]) {
             column.ensure_capacity(gpu, bytes * most_rows)?;
@@ -78,7 +77,6 @@ impl<G: Gpu> GpuDevice<G> {
         steps: &mut StepWork<G>,
         (sources, rules, units): (&Sources, &StepRules, Units),
         bodies: &[f64],
-        radii: &[f64],
     ) -> Result<()> {
         let interaction = self.on.options.interaction.clone();
         let count = bodies.len() / body_numbers(interaction.n_derivatives);
@@ -97,7 +95,7 @@ impl<G: Gpu> GpuDevice<G> {
             slices: SLICES as i32,
             ..Step::of(&block)
         };
-        let ([shortest, longest], [approach, reach]) = (rules.limits, rules.encounters.unwrap_or_default());
+        let [shortest, longest] = rules.limits;
         steps.rules = BlockRules {
             interval: rules.interval,
             softening2: rules.softening2,
@@ -106,17 +104,14 @@ impl<G: Gpu> GpuDevice<G> {
             shortest,
             longest,
             largest_position: interaction.bounds.position,
-            approach,
-            reach,
+            approach: rules.approach,
             all_ticks: rules.ticks,
             bodies: count as i32,
             sources: rules.sources as i32,
             is_dense: steps.forces.is_dense,
             averages: i32::from(rules.averages),
-            looks: i32::from(rules.encounters.is_some()),
             most_chained: plans.last().map_or(0, |plan| plan.sinks),
             plans: plans.len() as i32,
-            reserved: 0,
         };
         // Notes of other bodies are not mistaken for these.
         let sequence = steps.last;
@@ -130,7 +125,6 @@ impl<G: Gpu> GpuDevice<G> {
         // SAFETY: there is room for all, and the copies are waited for.
         unsafe {
             send((gpu, queue), bodies, &steps.bodies.0)?;
-            send((gpu, queue), radii, &steps.radii.0)?;
             send((gpu, queue), &plans, &steps.plans.0)?;
             send((gpu, queue), &of_all, &steps.given)?;
             for taken in &steps.taken {

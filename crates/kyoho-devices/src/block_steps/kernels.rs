@@ -57,8 +57,6 @@ pub struct StepAddresses<A> {
     pub outcome: A,
     /// The nearest pairs of the block.
     pub nearest: A,
-    /// The radii.
-    pub radii: A,
     /// The plans of sums in chains.
     pub plans: A,
     /// The notes to the host.
@@ -225,7 +223,6 @@ impl<G: Gpu> Kernels<G> {
             Argument::Memory(memory.sets),
             Argument::Memory(memory.counts),
             Argument::Memory(memory.outcome),
-            Argument::Memory(memory.radii),
             Argument::Memory(memory.nearest),
         ];
         let blocks = (piece.sinks as usize).div_ceil(STEP_THREADS);
@@ -291,7 +288,6 @@ impl<G: Gpu> Kernels<G> {
             memory.sets,
             memory.counts,
             memory.outcome,
-            memory.radii,
             memory.nearest,
         ]
         .map(Argument::Memory);

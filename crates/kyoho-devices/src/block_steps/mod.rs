@@ -65,7 +65,6 @@ pub struct StepWork<G: Gpu> {
     counts: G::Memory,
     outcome: G::Memory,
     nearest: GrowBuffer<G>,
-    radii: GrowBuffer<G>,
     plans: GrowBuffer<G>,
     partial_sums: [GrowBuffer<G>; 3],
     results: GrowBuffer<G>,
@@ -115,7 +114,6 @@ impl<G: Gpu> StepWork<G> {
             counts: gpu.allocate(4 * SETS, WHAT)?,
             outcome: gpu.allocate(4 * OUTCOME, WHAT)?,
             nearest: buffer()?,
-            radii: buffer()?,
             plans: buffer()?,
             partial_sums: [buffer()?, buffer()?, buffer()?],
             results: buffer()?,
@@ -151,7 +149,6 @@ impl<G: Gpu> StepWork<G> {
             counts: self.counts.address(),
             outcome: self.outcome.address(),
             nearest: self.nearest.0.address(),
-            radii: self.radii.0.address(),
             plans: self.plans.0.address(),
             notes,
             store: device.on.store.addresses(),
@@ -347,17 +344,10 @@ impl<G: Gpu> GpuDevice<G> {
 }
 
 impl<G: Gpu> BlockSteps for GpuDevice<G> {
-    fn begin(
-        &mut self,
-        sources: &Sources,
-        rules: &StepRules,
-        units: Units,
-        bodies: &[f64],
-        radii: &[f64],
-    ) -> Result<()> {
+    fn begin(&mut self, sources: &Sources, rules: &StepRules, units: Units, bodies: &[f64]) -> Result<()> {
         self.on_steps(|device, steps| {
             device.end_all();
-            device.begin_steps(steps, (sources, rules, units), bodies, radii)
+            device.begin_steps(steps, (sources, rules, units), bodies)
         })
     }
 

@@ -52,6 +52,30 @@ fn length2(vector: &Vector) -> f64 {
 }
 
 #[test]
+fn a_block_in_each_call_comes_to_the_end_as_soon() {
+    let mut random = crate::tests::random();
+    let mut vector = || [random() - 0.5, random() - 0.5, random() - 0.5];
+    let bodies: Vec<_> = (0..24).map(|number| body(number, 1.0 / 24.0, vector(), vector())).collect();
+    for (order, dt_max) in ALL {
+        let start = || {
+            let mut cluster = cluster(order, Choices { dt_max, softening: 0.1, ..Choices::default() });
+            cluster.add(&bodies).unwrap();
+            cluster
+        };
+        let at_once = evolve(&mut start(), 0.3).block_steps;
+        let (mut cluster, mut calls) = (start(), 0);
+        let before = cluster.energies().unwrap().total();
+        while cluster.time() < 0.3 {
+            cluster.evolve(0.3, None, &mut |_, _| false).unwrap();
+            calls += 1;
+            assert!(calls <= 2 * at_once, "{order:?}: {} after {calls} calls", cluster.time());
+        }
+        let error = (cluster.energies().unwrap().total() / before - 1.0).abs();
+        assert!(error < 1e-5, "{order:?}: {error:e}");
+    }
+}
+
+#[test]
 fn where_an_evolution_is_stopped_all_bodies_meet_and_go_on() {
     for (order, dt_max) in ALL {
         let mut cluster = cluster(order, Choices { dt_max, eta: 0.01, ..Choices::default() });

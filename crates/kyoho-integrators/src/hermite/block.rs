@@ -105,25 +105,27 @@ impl Block<'_> {
         std::hint::black_box(bits);
     }
 
-    /// Advances the members, which are the sinks, by several threads if they are many. `due` gets
-    /// the time when each is due next, as a fraction of the interval. `fields` has the derivatives of
-    /// velocities with the parts of fields, or nothing. Returns how many wanted steps
+    /// Advances the members, which are the sinks, by several threads if they are many. `fields` has the
+    /// derivatives of velocities with the parts of fields, or nothing. Returns how many wanted steps
     /// were too short.
     pub fn advance(
         &self,
         (forces, fields): (&Forces, &[[Vector; MOST]]),
         moving: &mut [Moving],
         members: &[usize],
-        due: &mut [f64],
+        Steps { due, wanted, cut }: Steps,
         threads: &Threads,
     ) -> u64 {
         let limited = AtomicU64::new(0);
         let (mut rest, mut first) = (moving, 0);
-        let jobs = members.chunks(OF_JOB).zip(due.chunks_mut(OF_JOB)).enumerate().map(|(job, (members, due))| {
+        let steps = due.chunks_mut(OF_JOB).zip(wanted.chunks_mut(OF_JOB));
+        let jobs = members.chunks(OF_JOB).zip(steps).enumerate().map(|(job, (members, (due, wanted)))| {
             // Members ascend, so that bodies of one job stand together.
             let end = members.last().map_or(first, |last| last + 1);
             let moving = rest.split_off_mut(..end - first).unwrap_or_default();
-            let job = Job { sink: job * OF_JOB, first, moving, members, due };
+            let cut = cut.get(job * OF_JOB..).unwrap_or_default();
+            let steps = Steps { due, wanted, cut };
+            let job = Job { sink: job * OF_JOB, first, moving, members, steps };
             first = end;
             job
         });
@@ -142,9 +144,9 @@ impl Block<'_> {
     #[inline(always)]
     fn advance_with(&self, scheme: &Scheme, (forces, fields): (&Forces, &[[Vector; MOST]]), job: Job) -> u64 {
         let (kept, interval) = (scheme.kept(), self.plan.interval);
-        let Job { sink, first, moving, members, due } = job;
+        let Job { sink, first, moving, members, steps } = job;
         let mut limited = 0;
-        for (place, (number, due)) in members.iter().zip(due).enumerate() {
+        for (place, number) in members.iter().enumerate() {
             if place.is_multiple_of(NEAR) {
                 let near = &members[place..members.len().min(place + NEAR)];
                 self.fetch(near.iter().map(|number| &moving[*number - first]));
@@ -155,11 +157,18 @@ impl Block<'_> {
             let rounding = self.rounding(&corrected.body.position, forces, sink + place);
             let wanted = self.criterion.wanted(scheme, body, body.step, &corrected, rounding);
             limited += u64::from(self.plan.is_limited(wanted));
-            // The step was made by the multiplication below, which the division undoes exactly.
-            let fraction = next_step(self.now, body.step / interval, self.plan.allowed(wanted) / interval);
+            let allowed = self.plan.allowed(wanted);
             *lost = corrected.lost;
-            body.step = fraction * interval;
-            *due = self.now + fraction;
+            steps.wanted[place] = allowed;
+            body.step = match steps.cut.get(place) {
+                Some(whole) => allowed.min(whole.max(2.0 * body.step)),
+                // The step was made by the multiplication here, which the division undoes exactly.
+                None => {
+                    let fraction = next_step(self.now, body.step / interval, allowed / interval);
+                    steps.due[place] = self.now + fraction;
+                    fraction * interval
+                }
+            };
             (body.position, body.velocity) = (corrected.body.position, corrected.body.velocity);
             // The others stay zero and are not touched.
             body.derivatives[..kept].copy_from_slice(&corrected.body.derivatives[..kept]);
@@ -177,5 +186,15 @@ struct Job<'a> {
     /// The bodies from there to the last member.
     moving: &'a mut [Moving],
     members: &'a [usize],
-    due: &'a mut [f64],
+    steps: Steps<'a>,
+}
+
+/// The steps of the members of a block.
+pub struct Steps<'a> {
+    /// Gets the time when each is due next, as a fraction of the interval.
+    pub due: &'a mut [f64],
+    /// Gets the step that each may make next, whatever the times of others.
+    pub wanted: &'a mut [f64],
+    /// The steps that they were to make, where all meet before the end of the interval; else nothing.
+    pub cut: &'a [f64],
 }

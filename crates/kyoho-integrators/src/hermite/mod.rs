@@ -29,7 +29,7 @@ use super::plan::Plan;
 use super::subsystems::Subsystem;
 use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 
-use block::{Block, FAR, Moving};
+use block::{Block, FAR, Moving, Steps};
 use collisions::{Bodies, Collisions};
 use criterion::Criterion;
 use kept::Kept;
@@ -39,6 +39,8 @@ use scheme::given;
 use subsystems::{Changes, Subsystems};
 
 pub use scheme::Scheme;
+
+const WHAT: &str = "the bodies of a block";
 
 /// The Hermite integrator.
 pub struct Hermite {
@@ -56,6 +58,8 @@ pub struct Hermite {
     members: Vec<usize>,
     /// The times when they are due next.
     due: Vec<f64>,
+    /// The steps that they may make next, whatever the times of others.
+    wanted: Vec<f64>,
     /// Threads that advance them.
     threads: Threads,
     approach: Option<Approach>,
@@ -92,6 +96,7 @@ impl Hermite {
             schedule: Schedule::default(),
             members: Vec::new(),
             due: Vec::new(),
+            wanted: Vec::new(),
             approach: None,
             passages: Passages::default(),
             energy_jump: None,
@@ -119,7 +124,7 @@ impl Hermite {
         // Other bodies may be at their places.
         self.passages.clear();
         memory::reserve(&mut self.moving, n, "bodies between meetings")?;
-        memory::reserve(&mut self.members, n, "the bodies of a block")
+        memory::reserve(&mut self.members, n, WHAT)
     }
 
     /// Numbers the bodies anew. Who looks for approaches finds bodies without mass too.
@@ -252,23 +257,35 @@ impl Hermite {
     /// done.
     fn block_step(&mut self) -> Result<f64> {
         let now = self.schedule.take(&mut self.members);
-        self.advance_members(now, true)?;
+        self.advance_members(now, None)?;
         Ok(now)
     }
 
     /// Advances all bodies to a time at which some were advanced last, so that they meet there.
     fn meet(&mut self, now: f64) -> Result<()> {
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        let stepped = self.members.iter().copied().zip(self.wanted.iter().copied());
+        let stepped = memory::collected(stepped, WHAT)?;
+        let mut cut = Vec::new();
         self.members.clear();
         let subsystems = self.subsystems.as_ref();
         for (number, moving) in self.moving.iter_mut().enumerate().filter(|(number, _)| !hidden(subsystems, *number)) {
             let step = block.since_last_step(&moving.body);
             if step > 0.0 {
-                moving.body.step = step;
+                memory::push(&mut cut, std::mem::replace(&mut moving.body.step, step), WHAT)?;
                 self.members.push(number);
             }
         }
-        if self.members.is_empty() { Ok(()) } else { self.advance_members(now, false) }
+        if !self.members.is_empty() {
+            self.advance_members(now, Some(&cut))?;
+        }
+        // The next interval has steps of its own. If each body took the longest of these below its last
+        // one, those who make a block in a call would never come to an end.
+        for (number, wanted) in stepped {
+            let step = &mut self.moving[number].body.step;
+            *step = step.max(wanted.min(2.0 * *step));
+        }
+        Ok(())
     }
 
     /// Whether an interval ends with the block step to a time, as the caller wants, bodies encounter
@@ -279,8 +296,10 @@ impl Hermite {
     }
 
     /// Advances the members of the block to a time. If they go on from there, they are scheduled
-    /// for their next steps, and approaches are looked for; collisions are in any case.
-    fn advance_members(&mut self, now: f64, go_on: bool) -> Result<()> {
+    /// for their next steps, and approaches are looked for; collisions are in any case. If all meet
+    /// there, `cut` has the steps that they were to make.
+    fn advance_members(&mut self, now: f64, cut: Option<&[f64]>) -> Result<()> {
+        let go_on = cut.is_none();
         let (members, moving, plan) = (&self.members, &mut self.moving, &self.plan);
         let numbering = &self.numbering;
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan, now };
@@ -298,7 +317,8 @@ impl Hermite {
         if colliding.is_some() {
             self.collisions.remember(moving, members)?;
         }
-        memory::lengthen(&mut self.due, members.len(), "the bodies of a block", || 0.0)?;
+        memory::lengthen(&mut self.due, members.len(), WHAT, || 0.0)?;
+        memory::lengthen(&mut self.wanted, members.len(), WHAT, || 0.0)?;
         let due = &mut self.due[..members.len()];
         let forces = self.system.forces()?;
         let body = |place: usize| {
@@ -318,7 +338,9 @@ impl Hermite {
             let reacting = subsystems.react(&block, (moving, members, members), of_all)?;
             found = if reacting.is_empty() { found } else { reacting };
         }
-        let limited = block.advance((&forces, found), moving, members, due, &self.threads);
+        let wanted = &mut self.wanted[..members.len()];
+        let steps = Steps { due, wanted, cut: cut.unwrap_or_default() };
+        let limited = block.advance((&forces, found), moving, members, steps, &self.threads);
         self.counts.limited_steps += limited;
         if let Some(encounters) = colliding {
             let bodies = Bodies { moving, numbering, encounters, subsystems: self.subsystems.as_ref() };
@@ -342,7 +364,7 @@ impl Hermite {
             return if has_others { self.begin_paths() } else { Ok(()) };
         }
         if go_on {
-            members.iter().zip(due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
+            members.iter().zip(&self.due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
             let members = std::mem::take(&mut self.members);
             let outcome = self.write_sources(&members, time);
             self.members = members;
@@ -405,7 +427,7 @@ impl Hermite {
         self.moving.iter_mut().for_each(|moving| moving.body.step = 0.0);
         self.send_all()?;
         let shown = (0..self.bodies.len()).filter(|number| !self.is_hidden(*number));
-        let numbers = memory::collected(shown, "the bodies of a block")?;
+        let numbers = memory::collected(shown, WHAT)?;
         self.first_forces(0.0, &numbers)?;
         for &number in &numbers {
             let body = &mut self.moving[number].body;
@@ -436,6 +458,9 @@ impl Hermite {
         for (place, &number) in self.members.iter().enumerate() {
             if !self.is_hidden(number) && fresh.binary_search(&number).is_err() {
                 self.schedule.put(number, self.due[place])?;
+            } else {
+                // Others stand under the number now.
+                self.wanted[place] = 0.0;
             }
         }
         let members = std::mem::take(&mut self.members);

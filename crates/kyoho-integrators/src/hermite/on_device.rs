@@ -6,7 +6,7 @@
 
 use kyoho_core::{Error, Result, memory};
 use kyoho_methods::block_steps::{
-    AdvancedBlock, BODY_HEAD, BlockOutcome, BlockSteps, DueBlock, StepRules, WATCHED, body_numbers,
+    AdvancedBlock, BODY_HEAD, BlockOutcome, BlockSteps, DueBlock, STEP, StepRules, WANTED, WATCHED, body_numbers,
 };
 
 use super::block::{Block, Moving};
@@ -93,8 +93,7 @@ impl Hermite {
         let mut rows = memory::filled(bodies * body_numbers(given), 0.0, WHAT)?;
         self.moving.iter().zip(rows.chunks_exact_mut(body_numbers(given))).for_each(|(moving, row)| pack(moving, row));
         let rules = self.rules(from);
-        let radii = self.encounters.as_ref().map_or(&[][..], Encounters::radii);
-        let device = self.system.begin_block_steps(&rules, &rows, radii)?;
+        let device = self.system.begin_block_steps(&rules, &rows)?;
         let mut run = Run {
             scheme: self.scheme,
             criterion: self.criterion,
@@ -109,6 +108,7 @@ impl Hermite {
             },
             first: self.counts,
             rows,
+            moving: &self.moving,
             chains,
             ahead: 0,
         };
@@ -120,13 +120,30 @@ impl Hermite {
         self.system.end_block_steps(blocks, sinks, self.numbering.sources());
         let outcome = outcome?;
         if is_kept {
-            let rows = rows.chunks_exact(body_numbers(given));
-            self.moving.iter_mut().zip(rows).for_each(|(moving, row)| unpack(row, moving));
+            let rows = || rows.chunks_exact(body_numbers(given));
+            self.moving.iter_mut().zip(rows()).for_each(|(moving, row)| unpack(row, moving));
+            if let Made::Reached(now, _) = outcome {
+                self.name_last_block(now, rows().map(|row| row[WANTED]))?;
+            }
             (self.approach, self.energy_jump) = (followed.approach, followed.energy_jump);
             (self.counts, self.passages) = (followed.counts, followed.passages);
             self.of_device += blocks;
         }
         Ok(outcome)
+    }
+
+    /// Names the bodies of the last block, which ended at a time, with the steps that they may make next.
+    fn name_last_block(&mut self, now: f64, wanted: impl Iterator<Item = f64>) -> Result<()> {
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        self.members.clear();
+        self.wanted.clear();
+        for (number, (Moving { body, .. }, wanted)) in self.moving.iter().zip(wanted).enumerate() {
+            if block.since_last_step(body) == 0.0 {
+                memory::push(&mut self.members, number, WHAT)?;
+                memory::push(&mut self.wanted, wanted, WHAT)?;
+            }
+        }
+        Ok(())
     }
 
     fn rules(&self, from: f64) -> StepRules {
@@ -141,7 +158,7 @@ impl Hermite {
             eta_of_fourth: self.criterion.eta_of_fourth(),
             averages: self.plan.averages(),
             limits: [shortest, longest],
-            encounters: self.encounters.as_ref().map(|encounters| [encounters.approach(), 0.0]),
+            approach: self.encounters.as_ref().map_or(0.0, Encounters::approach),
         }
     }
 
@@ -165,7 +182,7 @@ impl Hermite {
 fn pack(Moving { lost, body }: &Moving, row: &mut [f64]) {
     let (head, derivatives) = row.split_at_mut(BODY_HEAD + 6);
     let [position, velocity] = [body.position, body.velocity];
-    let vectors = [lost[0], lost[1], [body.step, body.mass, position[0]], [position[1], position[2], velocity[0]]];
+    let vectors = [lost[0], lost[1], [body.step, body.step, position[0]], [position[1], position[2], velocity[0]]];
     head[..12].copy_from_slice(vectors.as_flattened());
     head[12..].copy_from_slice(&velocity[1..]);
     let given = derivatives.len();
@@ -176,15 +193,15 @@ fn pack(Moving { lost, body }: &Moving, row: &mut [f64]) {
 fn unpack(row: &[f64], Moving { lost, body }: &mut Moving) {
     let vector = |place: usize| -> Vector { std::array::from_fn(|k| row[place + k]) };
     *lost = [vector(0), vector(3)];
-    (body.step, body.mass) = (row[6], row[7]);
+    body.step = row[STEP];
     (body.position, body.velocity) = (vector(BODY_HEAD), vector(BODY_HEAD + 3));
     let derivatives = &row[BODY_HEAD + 6..];
     body.derivatives.as_flattened_mut()[..derivatives.len()].copy_from_slice(derivatives);
 }
 
-/// Returns a body that a device has.
-fn unpacked(row: &[f64]) -> Body {
-    let mut moving = Moving { lost: [[0.0; 3]; 2], body: Body::default() };
+/// Returns a body of some mass that a device has.
+fn unpacked(mass: f64, row: &[f64]) -> Body {
+    let mut moving = Moving { lost: [[0.0; 3]; 2], body: Body { mass, ..Body::default() } };
     unpack(row, &mut moving);
     moving.body
 }
@@ -208,6 +225,8 @@ struct Run<'a> {
     first: Counts,
     /// The bodies, as they came last.
     rows: Vec<f64>,
+    /// The bodies as they were on the host, with their masses.
+    moving: &'a [Moving],
     /// Whether the device makes chains of blocks.
     chains: bool,
     /// The blocks behind the one that is due that the device makes by itself, unless it halts.
@@ -314,7 +333,7 @@ impl Run<'_> {
         let mut pair = [(one, first), (other, second)];
         pair.sort_by_key(|(number, _)| *number);
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan: self.plan, now };
-        let pair = pair.map(|(number, row)| (number, block.predicted(&unpacked(row))));
+        let pair = pair.map(|(number, row)| (number, block.predicted(&unpacked(self.moving[number].body.mass, row))));
         let jump = self.followed.passages.follow(self.plan, &pair, time, limited);
         self.followed.counts.energy_jumps += u64::from(jump.is_some());
         self.followed.energy_jump = jump.or(self.followed.energy_jump);
@@ -349,7 +368,7 @@ mod tests {
     }
 
     impl BlockSteps for Told {
-        fn begin(&mut self, _: &Sources, _: &StepRules, _: Units, _: &[f64], _: &[f64]) -> Result<()> {
+        fn begin(&mut self, _: &Sources, _: &StepRules, _: Units, _: &[f64]) -> Result<()> {
             Ok(())
         }
 
@@ -420,6 +439,7 @@ mod tests {
             },
             first: Counts::default(),
             rows: vec![0.0; body_numbers(2)],
+            moving: &[],
             chains: true,
             ahead: 0,
         };

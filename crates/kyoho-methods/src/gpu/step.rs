@@ -317,10 +317,8 @@ shared_structure! {
         longest: f64,
         /// The largest component of a position.
         largest_position: f64,
-        /// The distance below which two bodies have an encounter.
+        /// The distance below which two bodies have an encounter; 0 if nobody asks for these.
         approach: f64,
-        /// The largest radius.
-        reach: f64,
         /// The number of ticks of the interval.
         all_ticks: f64,
         /// The number of bodies.
@@ -331,14 +329,10 @@ shared_structure! {
         is_dense: i32,
         /// Whether the two criteria are averaged.
         averages: i32,
-        /// Whether encounters are looked for.
-        looks: i32,
         /// The most sinks of a block in a chain.
         most_chained: i32,
         /// The number of plans of sums in chains.
         plans: i32,
-        /// Unused.
-        reserved: i32,
     }
 }
 
