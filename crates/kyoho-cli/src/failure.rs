@@ -92,6 +92,15 @@ impl Failure {
         Failure::File { path: path.to_path_buf(), reason: error.to_string() }
     }
 
+    /// Returns the failure to read the bodies of a file.
+    pub fn in_file(path: &Path, error: kyoho_files::Error) -> Failure {
+        match error {
+            kyoho_files::Error::Line { line, reason } => Failure::Line { path: path.into(), line, reason },
+            kyoho_files::Error::File { reason } => Failure::file(path, reason),
+            kyoho_files::Error::Library(error) => error.into(),
+        }
+    }
+
     /// Returns 2 for wrong arguments, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -32,14 +32,7 @@ pub fn read(path: &Path) -> crate::failure::Result<Vec<u8>> {
 
 /// Returns the text of a file's bytes.
 pub fn text(content: Vec<u8>, path: &Path) -> crate::failure::Result<String> {
-    if content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff") {
-        return Err(Failure::file(path, "it is a text in UTF-16; allowed: UTF-8"));
-    }
-    String::from_utf8(content).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Failure::Line { path: path.into(), line, reason: "it has a byte that is not text; allowed: UTF-8".into() }
-    })
+    kyoho_files::text(content).map_err(|error| Failure::in_file(path, error))
 }
 
 /// Writes a file so that its name always stands for all of the old content or all of the new, even

@@ -45,30 +45,56 @@ const TIMES: [(&str, f64); 7] = [
     ("Gyr", 1e9 * YEAR),
 ];
 
-/// Returns the gravitational constant in a system of units: `SI`, or a length, a mass and a time or a
-/// speed, such as `pc Msun Myr` or `kpc 1e10Msun km/s`. Each may have a number before it.
+/// The sizes of the units of a system, in SI units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnitSystem {
+    /// That of lengths.
+    pub length: f64,
+    /// That of masses.
+    pub mass: f64,
+    /// That of speeds.
+    pub speed: f64,
+}
+
+impl UnitSystem {
+    /// Returns a system by the names of its units: `SI`, or a length, a mass and a time or a speed,
+    /// such as `pc Msun Myr` or `kpc 1e10Msun km/s`. Each may have a number before it.
+    pub fn parse(units: &str) -> Result<UnitSystem> {
+        let system = UnitSystem::of_words(units).filter(|system| system.gravitational_constant().is_normal());
+        system.ok_or_else(|| Error::BadOption {
+            name: "units".into(),
+            value: units.into(),
+            allowed: format!(
+                "SI, or a length ({}), a mass ({}) and a time ({}) or a speed such as km/s, with spaces between them; \
+                 each may have a number before it, as 1e10Msun",
+                names(&LENGTHS),
+                names(&MASSES),
+                names(&TIMES)
+            ),
+        })
+    }
+
+    fn of_words(units: &str) -> Option<UnitSystem> {
+        let is_si = units.trim() == "SI";
+        let words: Vec<&str> = if is_si { vec!["m", "kg", "s"] } else { units.split_whitespace().collect() };
+        let [length, mass, last] = words[..] else { return None };
+        let (length, mass) = (size(length, &LENGTHS)?, size(mass, &MASSES)?);
+        let speed = match last.split_once('/') {
+            Some((above, below)) => size(above, &LENGTHS)? / size(below, &TIMES)?,
+            None => length / size(last, &TIMES)?,
+        };
+        Some(UnitSystem { length, mass, speed })
+    }
+
+    /// Returns the gravitational constant in these units.
+    pub fn gravitational_constant(self) -> f64 {
+        GRAVITY * self.mass / self.length / (self.speed * self.speed)
+    }
+}
+
+/// Returns the gravitational constant in a system of units, as [`UnitSystem::parse`] takes it.
 pub fn gravitational_constant(units: &str) -> Result<f64> {
-    let wrong = || Error::BadOption {
-        name: "units".into(),
-        value: units.into(),
-        allowed: format!(
-            "SI, or a length ({}), a mass ({}) and a time ({}) or a speed such as km/s, with spaces between them; \
-             each may have a number before it, as 1e10Msun",
-            names(&LENGTHS),
-            names(&MASSES),
-            names(&TIMES)
-        ),
-    };
-    let words: Vec<&str> = if units.trim() == "SI" { vec!["m", "kg", "s"] } else { units.split_whitespace().collect() };
-    let [length, mass, last] = words[..] else { return Err(wrong()) };
-    let sizes = (size(length, &LENGTHS), size(mass, &MASSES));
-    let (Some(length), Some(mass)) = sizes else { return Err(wrong()) };
-    let speed = match last.split_once('/') {
-        Some((above, below)) => size(above, &LENGTHS).zip(size(below, &TIMES)).map(|(above, below)| above / below),
-        None => size(last, &TIMES).map(|time| length / time),
-    };
-    let gravity = speed.map(|speed| GRAVITY * mass / length / (speed * speed));
-    gravity.filter(|gravity| gravity.is_normal()).ok_or_else(wrong)
+    UnitSystem::parse(units).map(UnitSystem::gravitational_constant)
 }
 
 fn names(units: &[(&str, f64)]) -> String {

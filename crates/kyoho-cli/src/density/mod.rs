@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let range = arguments.range.as_deref().map(checked_range).transpose()?;
     let pictures = pictures(arguments)?;
     for (path, picture) in arguments.files.iter().zip(pictures) {
-        let bodies = snapshot::bodies(path)?;
+        let bodies = snapshot::bodies(path)?.bodies;
         let region = Region::new(&bodies, centre, width, axes, arguments.pixels.into());
         let point = arguments.point.map_or(usual_point(bodies.len(), region.pixels), usize::from);
         let density = Density::of(&bodies, region, point)?;

@@ -39,7 +39,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let format = arguments.format.as_deref().map(|name| named("--format", name, &Format::ALL, Format::name));
     let mut settings = arguments.machine.settings()?;
     let resumed = arguments.resume.as_deref().map(Snapshot::read).transpose()?;
-    let (plan, intervals) = options::plan(arguments, &settings, resumed.as_ref())?;
+    let (mut plan, intervals) = options::plan(arguments, &settings, resumed.as_ref())?;
+    let mut input = arguments.input.as_deref().map(snapshot::bodies).transpose()?;
+    let units = input.as_mut().map_or(Ok(None), |input| options::units(arguments, input, &mut plan))?;
     let radius = subsystems::radius(arguments, &plan, resumed.as_ref())?;
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
@@ -48,7 +50,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for time in [from, from + intervals as f64 * plan.interval] {
         fields.iter().try_for_each(|field| field.check_time(time))?;
     }
-    let input = arguments.input.as_deref().map(snapshot::bodies).transpose()?;
 
     // The output is opened before the work begins, so that an error about files comes first.
     let before = arguments.resume.as_deref().zip(resumed.as_ref().map(|snapshot| snapshot.number));
@@ -59,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let start = match (resumed, input) {
         (Some(snapshot), _) => going_on(&plan, snapshot, &field_settings),
-        (None, Some(bodies)) => fresh(&plan, bodies),
+        (None, Some(input)) => fresh(&plan, input.bodies),
         (None, None) => {
             let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?;
             let n = arguments.plummer.unwrap_or(2) as usize;
@@ -73,6 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut report = Report::new(&plan, &settings, &setup, &system, start.bodies.len());
     report.shows_errors = arguments.report_error;
     report.fields = names;
+    report.units = units;
     report.begin(arguments.json)?;
 
     let mut meeting = start;

@@ -8,7 +8,7 @@ use crate::file;
 use crate::machine::{Machine, named};
 use crate::precision::precision;
 use crate::run::field_setting::FieldSetting;
-use crate::run::input;
+use crate::run::input::{self, Input};
 use crate::run::snapshot::Snapshot;
 use kyoho::Setup;
 use kyoho::config::Settings;
@@ -16,7 +16,7 @@ use kyoho_core::error::shown;
 use kyoho_core::{Error, Order, TreeAccuracy};
 use kyoho_integrators::fields::{Centre, Field};
 use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta, whole};
-use kyoho_integrators::unit_systems::gravitational_constant;
+use kyoho_integrators::unit_systems::UnitSystem;
 use kyoho_language::field::{BUILT_IN, BuiltIn};
 
 /// The options of `kyoho run`.
@@ -24,9 +24,9 @@ use kyoho_language::field::{BUILT_IN, BuiltIn};
 #[command(group = clap::ArgGroup::new("bodies").required(true).args(["input", "plummer", "resume"]))]
 #[command(allow_negative_numbers = true)]
 pub struct Arguments {
-    /// A file of lines `mass x y z vx vy vz`, in which blank lines and text after a # are comments,
-    /// or with a first line of these names and others, such as a CSV; or a file in HDF5 with masses,
-    /// positions and velocities; or a snapshot, whose bodies begin a new run; - is the standard input
+    /// A file of bodies, whose format is found out: lines `mass x y z vx vy vz` with comments after a #,
+    /// or columns with names, such as a CSV; HDF5 of Kyoho, Gadget, SWIFT, AREPO or AMUSE; or a
+    /// snapshot, whose bodies begin a new run; - is the standard input
     pub input: Option<PathBuf>,
     /// A Plummer model of this many bodies, in standard N-body units
     #[arg(long, value_name = "N", value_parser = count::<u32>(2..=1 << 30))]
@@ -71,8 +71,9 @@ pub struct Arguments {
     /// [default: 1]
     #[arg(long = "G", value_name = "G", value_parser = number)]
     pub gravity: Option<f64>,
-    /// The units of the bodies, which give the gravitational constant: SI, or a length, a mass and a
-    /// time or a speed, such as "pc Msun Myr" or "kpc 1e10Msun km/s"
+    /// The units of the run, which give the gravitational constant: SI, or a length, a mass and a time
+    /// or a speed, such as "pc Msun Myr" or "kpc 1e10Msun km/s"; bodies of a file that tells other units
+    /// are converted [default: those of the file, if it tells some]
     #[arg(long, value_name = "UNITS", conflicts_with = "gravity")]
     pub units: Option<String>,
     /// A field that acts on all bodies: the name of a built-in one or a file with a text, and its
@@ -333,10 +334,28 @@ fn criterion(arguments: &Arguments, order: Order, before: Option<&Plan>) -> Resu
 /// Returns the gravitational constant, where it or units are given.
 fn gravity(arguments: &Arguments) -> Result<Option<f64>> {
     let Some(units) = &arguments.units else { return Ok(arguments.gravity) };
-    gravitational_constant(units).map(Some).map_err(|error| match error {
+    unit_system(units).map(|system| Some(system.gravitational_constant()))
+}
+
+fn unit_system(units: &str) -> Result<UnitSystem> {
+    UnitSystem::parse(units).map_err(|error| match error {
         Error::BadOption { value, allowed, .. } => wrong("--units", format!("'{value}'"), allowed),
         other => other.into(),
     })
+}
+
+/// Brings bodies to the units of the run, and returns those. Without --units and --G they are those
+/// that the file tells, and the gravitational constant is the one in them.
+pub fn units(arguments: &Arguments, input: &mut Input, plan: &mut Plan) -> Result<Option<String>> {
+    let Some((text, of_file)) = input.units.clone() else { return Ok(arguments.units.clone()) };
+    if let Some(units) = &arguments.units {
+        input.convert(unit_system(units)?);
+        return Ok(Some(units.clone()));
+    }
+    if arguments.gravity.is_none() {
+        plan.gravity = of_file.gravitational_constant();
+    }
+    Ok(Some(text))
 }
 
 /// Returns the accuracy of forces by a tree. An option takes the place of both in the snapshot.

@@ -94,6 +94,8 @@ pub struct Report {
     precision: &'static str,
     #[serde(rename = "G")]
     gravity: f64,
+    /// The units of the bodies, if they have some.
+    pub units: Option<String>,
     eps: f64,
     eta: f64,
     eta4: Option<f64>,
@@ -159,6 +161,7 @@ impl Report {
             order: plan.order as i32,
             precision: plan.precision.name(),
             gravity: plan.gravity,
+            units: None,
             eps: plan.softening,
             eta: plan.eta,
             eta4: plan.averages().then_some(plan.eta4),
@@ -204,6 +207,9 @@ impl Report {
             return Ok(());
         }
         out!("{}", self.title())?;
+        if let Some(units) = &self.units {
+            out!("in units of {units}, G {}", shown(self.gravity))?;
+        }
         if !self.fields.is_empty() {
             out!("in the fields {}", self.fields.join(", "))?;
         }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::failure::{Failure, Result};
 use crate::file;
 use crate::run::field_setting::FieldSetting;
-use crate::run::input::{self, fill, rows};
+use crate::run::input::{self, Input, fill, rows};
 use crate::run::snapshot_hdf5 as hdf5;
 use crate::run::snapshot_header::Header;
 use crate::run::subsystems::Subsystems;
@@ -135,10 +135,10 @@ fn columns(order: Order) -> String {
 }
 
 /// Reads the bodies of any file that has some: a snapshot, or the input of a run.
-pub fn bodies(path: &Path) -> Result<Vec<Body>> {
+pub fn bodies(path: &Path) -> Result<Input> {
     let content = file::read(path)?;
     if content.starts_with(FIRST_LINE.as_bytes()) {
-        return Ok(Snapshot::parse(&content, path)?.bodies.into_owned());
+        return Ok(Input { bodies: Snapshot::parse(&content, path)?.bodies.into_owned(), units: None });
     }
     input::from_bytes(content, path)
 }

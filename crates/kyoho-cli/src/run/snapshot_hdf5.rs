@@ -1,4 +1,4 @@
-//! Snapshots in HDF5, and bodies from any file in HDF5 that has them.
+//! Snapshots in HDF5.
 //!
 //! The attributes of the root are the settings of the text format, and its datasets have a row for
 //! each body. Subsystems have datasets of their own. The first 512 bytes (a user block, which readers of HDF5 skip) are a line with a
@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use hdf5_pure::{AttrValue, Error, File, FileBuilder};
+use hdf5_pure::{AttrValue, Error, FileBuilder};
 
 use crate::failure::{Failure, Result};
 use crate::run::snapshot::{Snapshot, Value, check, checksum, vectors};
 use crate::run::snapshot_header::Header;
 use crate::run::subsystems::{Subsystems, subsystem};
 use kyoho_core::Order;
+use kyoho_files::hdf5::Hdf5;
 use kyoho_integrators::body::{Body, DERIVATIVES, Vector};
 use kyoho_integrators::subsystems::Subsystem;
 
@@ -125,7 +126,7 @@ fn column<const N: usize>(file: &mut FileBuilder, name: &str, rows: impl Iterato
 }
 
 /// Returns the bodies of a model, with a description as an attribute of the root, as the bytes of a
-/// file that [`bodies`] reads. Of each body there are the mass, the position and the velocity.
+/// file that a run reads. Of each body there are the mass, the position and the velocity.
 pub fn model(
     description: &str,
     motions: impl Iterator<Item = (f64, Vector, Vector)> + Clone,
@@ -142,7 +143,7 @@ pub fn model(
 pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
     check_bytes(&content).map_err(|reason| Failure::file(path, reason))?;
     let content = Content::of(content, path)?;
-    let attributes = content.file.root().attrs().map_err(|error| Failure::file(path, error))?;
+    let attributes = content.file.attributes("");
     let words: HashMap<_, _> =
         attributes.iter().filter_map(|(name, value)| Some((name.clone(), (None, word(value)?)))).collect();
     let header = Header { words, path, missing: |name| format!("the attribute '{name}' is missing") };
@@ -189,25 +190,6 @@ fn word(value: &AttrValue) -> Option<String> {
     }
 }
 
-/// Reads the bodies of any file in HDF5 with the datasets `masses`, `positions` and `velocities`.
-pub fn bodies(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
-    let content = Content::of(content, path)?;
-    let masses = content.rows::<1>("masses", None)?;
-    let count = Some(masses.len());
-    let (positions, velocities) = (content.rows(VECTORS[0], count)?, content.rows(VECTORS[1], count)?);
-    if let Some(place) = masses.iter().position(|[mass]| *mass < 0.0) {
-        let mass = kyoho_core::error::shown(masses[place][0]);
-        let reason = format!("the mass of body {} is {mass}; allowed: zero and above", place + 1);
-        return Err(Failure::file(path, reason));
-    }
-    let motions = positions.into_iter().zip(velocities);
-    Ok(masses
-        .into_iter()
-        .zip(motions)
-        .map(|([mass], (position, velocity))| Body::new(mass, position, velocity))
-        .collect())
-}
-
 /// Reads a dataset of finite numbers for each name, with as many components in a row as stand
 /// beside it, from any file in HDF5. The numbers of a row follow one another.
 pub fn columns<'a>(
@@ -221,14 +203,14 @@ pub fn columns<'a>(
 
 /// A file whose structure was read.
 struct Content<'a> {
-    file: File,
+    file: Hdf5,
     path: &'a Path,
 }
 
 impl<'a> Content<'a> {
     /// Reads the structure of a file.
     fn of(content: Vec<u8>, path: &'a Path) -> Result<Content<'a>> {
-        let file = File::from_bytes(content).map_err(|error| Failure::file(path, error))?;
+        let file = Hdf5::of(content).map_err(|error| Failure::in_file(path, error))?;
         Ok(Content { file, path })
     }
 
@@ -283,35 +265,22 @@ impl<'a> Content<'a> {
         Ok(numbers.into_iter().map(|number| number as usize).collect())
     }
 
-    /// Returns the rows of a dataset of finite numbers. If a count is given, there must be as many
-    /// rows.
+    /// Returns the rows of a dataset, as [`Hdf5::rows`] does.
     fn rows<const N: usize>(&self, name: &str, count: Option<usize>) -> Result<Vec<[f64; N]>> {
-        self.numbers(name, N, count).map(|numbers| numbers.as_chunks().0.to_vec())
+        self.file.rows(name, count).map_err(|error| Failure::in_file(self.path, error))
     }
 
-    /// Returns the numbers of a dataset with this many in a row, as [`Content::rows`] does.
+    /// Returns the numbers of a dataset, as [`Hdf5::numbers`] does.
     fn numbers(&self, name: &str, width: usize, count: Option<usize>) -> Result<Vec<f64>> {
-        let failed = |reason: String| Failure::file(self.path, format!("the dataset '{name}': {reason}"));
-        let dataset = self.file.dataset(name).map_err(|error| failed(error.to_string()))?;
-        let shape = dataset.shape().map_err(|error| failed(error.to_string()))?;
-        let (rows, others) = shape.split_first().map_or((0, &[][..]), |(rows, others)| (*rows as usize, others));
-        let of_row = [width as u64];
-        let expected = if width == 1 { &[][..] } else { &of_row[..] };
-        if others != expected || count.is_some_and(|count| count != rows) || shape.is_empty() {
-            let count = count.map_or("N".into(), |count| count.to_string());
-            let allowed = if width == 1 { format!("[{count}]") } else { format!("[{count}, {width}]") };
-            return Err(failed(format!("its shape is {shape:?}; allowed: {allowed}")));
-        }
-        let numbers = dataset.read_f64().map_err(|error| failed(error.to_string()))?;
-        if let Some(place) = numbers.iter().position(|number| !number.is_finite()) {
-            return Err(failed(format!("{} in row {}; allowed: finite numbers", numbers[place], place / width + 1)));
-        }
-        Ok(numbers)
+        self.file.numbers(name, width, count).map_err(|error| Failure::in_file(self.path, error))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use hdf5_pure::File;
+
+    use crate::run::input::from_bytes;
     use crate::run::snapshot::tests::{in_fields, snapshot};
 
     use super::*;
@@ -323,7 +292,7 @@ mod tests {
             let content = bytes(&snapshot).unwrap();
             assert!(is_hdf5(&content) && hdf5_pure::is_hdf5_bytes(&content));
             assert_eq!(parse(content.clone(), Path::new("")).unwrap(), snapshot);
-            let bodies = bodies(content, Path::new("")).unwrap();
+            let bodies = from_bytes(content, Path::new("")).unwrap().bodies;
             let expected: Vec<Body> =
                 snapshot.bodies.iter().map(|body| Body::new(body.mass, body.position, body.velocity)).collect();
             assert_eq!(bodies, expected);
@@ -348,7 +317,7 @@ mod tests {
             matches!(&file.root().attrs().unwrap()["description"], AttrValue::String(text) if *text == description)
         );
         let expected: Vec<Body> = motions.iter().map(|(mass, x, v)| Body::new(*mass, *x, *v)).collect();
-        assert_eq!(bodies(content, Path::new("")).unwrap(), expected);
+        assert_eq!(from_bytes(content, Path::new("")).unwrap().bodies, expected);
     }
 
     #[test]
@@ -379,7 +348,7 @@ mod tests {
             file.create_dataset("masses").with_f64_data(masses);
             file.create_dataset("positions").with_f64_data(positions).with_shape(shape);
             file.create_dataset("velocities").with_f64_data(&[0.0; 6]).with_shape(&[2, 3]);
-            bodies(file.finish().unwrap(), Path::new("model")).unwrap_err().to_string()
+            from_bytes(file.finish().unwrap(), Path::new("model")).err().unwrap().to_string()
         };
         let shape = "model: the dataset 'positions': its shape is [3, 2]; allowed: [2, 3]";
         assert_eq!(error(&[1.0; 2], &[0.0; 6], &[3, 2]), shape);
@@ -387,7 +356,7 @@ mod tests {
         let nan = "model: the dataset 'positions': NaN in row 2; allowed: finite numbers";
         assert_eq!(error(&[1.0; 2], &[0.0, 0.0, 0.0, f64::NAN, 0.0, 0.0], &[2, 3]), nan);
         assert!(error(&[1.0, -1.0], &[0.0; 6], &[2, 3]).contains("the mass of body 2 is -1"));
-        let none = bodies(FileBuilder::new().finish().unwrap(), Path::new("model")).unwrap_err().to_string();
-        assert!(none.starts_with("model: the dataset 'masses': "), "{none}");
+        let none = from_bytes(FileBuilder::new().finish().unwrap(), Path::new("model")).err().unwrap().to_string();
+        assert!(none.starts_with("model: it is HDF5 with no groups and no datasets; allowed: HDF5 with"), "{none}");
     }
 }
