@@ -12,6 +12,7 @@ from ._cluster import Cluster
 from ._errors import Error, Result
 from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._few_body import FewBodies, few_body
+from ._files import Snapshot, read, write
 from ._gravity import forces_in_batch, forces_on_lists, gravity, release, tree_error
 from ._information import Backend, Information, info
 from ._library import __version__
@@ -38,6 +39,7 @@ __all__ = [
     "Pair",
     "Predictions",
     "Result",
+    "Snapshot",
     "Sources",
     "Statistics",
     "System",
@@ -51,6 +53,8 @@ __all__ = [
     "info",
     "pair",
     "pair_gravity",
+    "read",
     "release",
     "tree_error",
+    "write",
 ]

@@ -7,6 +7,7 @@ import decimal
 import fractions
 import functools
 import inspect
+import os
 
 import numpy
 import pytest
@@ -39,7 +40,7 @@ OTHERS |= {"subsystems"}
 # Results and errors are not called by users; of these the arrays that they hold are looked at when used.
 HOLDERS = {"Backend", "Binary", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces", "Information"}
 HOLDERS |= {"FewBodies", "Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors"}
-HOLDERS |= {"__version__"}
+HOLDERS |= {"Snapshot", "__version__"}
 
 
 def system(order=2):
@@ -70,6 +71,7 @@ NEEDED = {
     "forces_on_lists": {"sources": SOURCES, "positions": X, "indices": None, **LISTS},
     "forces_in_batch": {"bodies": SOURCES, "offsets": [0, 2]},
     "few_body": {"positions": X, "velocities": [[0, 1, 0], [0, -1, 0]], "masses": M, "time": 0.0},
+    "write": {"path": os.devnull, "positions": X, "masses": M},
     "pair": {"text": TEXT},
     "pair_gravity": {"order": 2},
     "Pair": {"text": TEXT},

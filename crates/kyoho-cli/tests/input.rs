@@ -100,6 +100,44 @@ fn a_snapshot_is_an_input_too() {
     }
 }
 
+/// Files of other codes have the units that they tell, or else those of `--units`.
+#[test]
+fn files_of_other_codes_are_inputs_with_their_units() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../kyoho-files/tests/data");
+    let run_of = |name: &str, options: &str| run(&format!("run {data}/{name} --t-end 0.001 --backend cpu {options}"));
+    let report = |name: &str, options: &str| -> serde_json::Value {
+        serde_json::from_str(&printed(run_of(name, &format!("{options} --json")))).expect("JSON")
+    };
+    let about = |found: &serde_json::Value, expected: f64| (found.as_f64().unwrap() / expected - 1.0).abs() < 1e-3;
+    for (name, gravity, units) in [
+        ("gadget2.hdf5", 1.0, None),
+        ("gadget4.hdf5", 43007.1, Some("6.171356e21cm 3.978e43g 1e5cm/s")),
+        ("amuse_2.hdf5", 4.3012e-3, Some("3.08567758128e16m 1.98892e30kg 1e3m/s")),
+    ] {
+        let found = report(name, "");
+        assert!(about(&found["G"], gravity) && found["units"].as_str() == units, "{name}: {found}");
+    }
+    // Energies are in the units of the run.
+    let [own, kpc] = ["", "--units"].map(|option| {
+        let units = if option.is_empty() { String::new() } else { "--units=kpc_Msun_km/s".into() };
+        let mut command = kyoho();
+        command.args(["run", &format!("{data}/gadget4.hdf5"), "--t-end", "1e-9", "--backend", "cpu", "--json"]);
+        command.args((!units.is_empty()).then(|| units.replace('_', " ")));
+        let found: serde_json::Value = serde_json::from_str(&printed(command.output().unwrap())).expect("JSON");
+        found["energies"][0]["kinetic"].as_f64().unwrap()
+    });
+    assert!((kpc / own / 2.0006e10 - 1.0).abs() < 1e-3, "{own} {kpc}");
+    let text = printed(run_of("gadget4.hdf5", ""));
+    assert!(text.contains("\nin units of 6.171356e21cm 3.978e43g 1e5cm/s, G 43018."), "{text}");
+
+    assert!(error(run_of("cosmological.hdf5", "")).contains("it is of a cosmological run in comoving coordinates"));
+    let picture = folder("other-codes").join("arepo.png");
+    let line = printed(run(&format!("picture {data}/arepo.hdf5 --output {}", picture.display())));
+    assert!(line.contains("4 of 4 bodies") || line.contains("of 4 bodies, mass"), "{line}");
+    let input = std::fs::read(format!("{data}/swift.hdf5")).unwrap();
+    printed(run_with("run - --t-end 0.001 --backend cpu", &input));
+}
+
 #[test]
 fn counts_may_be_written_with_an_exponent() {
     let model = |arguments: &str| printed(run(arguments));

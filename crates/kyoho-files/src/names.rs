@@ -26,6 +26,9 @@ pub const GADGET_VELOCITIES: &[&str] = &["Velocities", "Velocity"];
 /// Those of masses.
 pub const GADGET_MASSES: &[&str] = &["Masses", "Mass", "DynamicalMasses"];
 
+/// Those of identifiers, which the Python package returns.
+pub const GADGET_IDENTIFIERS: &[&str] = &["ParticleIDs"];
+
 /// Where the units of a length, of a mass, and of a time or a speed are in grams, centimetres and
 /// seconds: a group, its three attributes, and the last unit.
 pub const GADGET_UNITS: &[[&str; 5]] = &[

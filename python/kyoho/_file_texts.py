@@ -1,0 +1,161 @@
+"""Bodies from texts: lines of numbers, with or without names of columns."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from ._errors import Error
+from ._file_names import COLUMNS, NO_UNITS
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_ALLOWED = "one each of mass (or m), x, y, z, vx, vy, vz, and others, which are not read"
+_IDENTIFIERS = ("identifier", "identifiers", "id")
+# Fortran may leave out the letter of an exponent.
+_WITHOUT_LETTER = re.compile(r"([+-]?[\d.]*[\d.])([+-]\d+)")
+
+
+class Header(NamedTuple):
+    """What names of columns and comments say."""
+
+    places: list[int]
+    """The places of the numbers of a body."""
+    count: int
+    may_have_more: bool
+    units: str | None
+    identifiers: int | None
+    """The place of the identifier."""
+
+
+def _words(row: str) -> list[str]:
+    for separator in ",;":
+        if separator in row:
+            return [word.strip() for word in row.split(separator)]
+    return row.split()
+
+
+def _number(word: str) -> float | None:
+    for form in (word, word.replace("d", "e").replace("D", "e"), _WITHOUT_LETTER.sub(r"\1e\2", word)):
+        try:
+            # Python takes digits with underscores.
+            return float(form) if "_" not in form else None
+        except ValueError:
+            pass
+    return None
+
+
+def _finite(word: str) -> float:
+    found = _number(word)
+    if found is None or not numpy.isfinite(found):
+        raise ValueError(f"'{word[:200]}' is not a finite number")
+    return found
+
+
+def _are_names(words: list[str]) -> bool:
+    named = [word for word in words if word]
+    return bool(named) and all(_number(word) is None and any(map(str.isalpha, word)) for word in named)
+
+
+def _header(row: str) -> Header:
+    """The columns by their names, which may have units in brackets behind them."""
+    names, units = [], []
+    for word in _words(row):
+        name, *unit = re.split(r"[\[(]", word.strip("\"'").strip(), maxsplit=1)
+        names.append(name.rstrip("_ ").lower())
+        units.append(unit[0].rstrip("])").strip() if unit else None)
+    places = []
+    for wanted in COLUMNS:
+        found = [place for place, name in enumerate(names) if name in wanted]
+        if len(found) != 1:
+            how_many = "two columns have" if found else "no column has"
+            raise ValueError(f"{how_many} the name '{wanted[0]}'; allowed: {_ALLOWED}")
+        places += found
+    identifiers = [place for place, name in enumerate(names) if name in _IDENTIFIERS]
+    return Header(places, len(names), False, _units([units[place] for place in places]), next(iter(identifiers), None))
+
+
+def _units(units: list[str | None]) -> str | None:
+    """The units of columns, if all have some."""
+    if any(unit is None or unit.lower() in NO_UNITS for unit in units):
+        return None
+    for first, *others in (units[1:4], units[4:]):
+        for other in others:
+            if other != first:
+                allowed = "one unit of lengths, one of speeds"
+                raise ValueError(f"columns are in '{first}' and in '{other}'; allowed: {allowed}")
+    return f"{units[1]} {units[0]} {units[4]}"
+
+
+def _of_comments(lines: list[str], width: int) -> tuple[Header | None, dict[str, str]]:
+    """The names of columns and the settings that comments before the numbers have."""
+    header, settings = None, {}
+    for line in lines:
+        if not line.lstrip().startswith("#"):
+            continue
+        comment = line.lstrip().lstrip("#").strip()
+        name, _, value = comment.partition(" ")
+        if name in ("units", "time"):
+            settings[name] = value.strip()
+        try:
+            found = _header(comment)
+        except ValueError:
+            continue
+        # More names than numbers are words of a sentence.
+        if found.count <= width:
+            header = found._replace(may_have_more=True)
+    return header, settings
+
+
+def parse(path: str, text: str, allows_more: bool) -> tuple[Any, Any, float | None, str | None]:
+    """Rows of mass, position and velocity, the identifiers, the time and the units of a text."""
+    lines = text.split("\n")
+    rows = [(place + 1, row) for place, line in enumerate(lines) if (row := line.partition("#")[0].strip())]
+    line = 0
+    try:
+        first, row = rows[0] if rows else (1, "")
+        header, settings = _of_comments(lines[: first - 1], len(_words(row)))
+        if rows and _are_names(_words(rows[0][1])):
+            line = rows[0][0]
+            header = _header(rows[0][1])
+            del rows[0]
+        identifiers = header.identifiers if header else None
+        numbers, names = [], []
+        for line, row in rows:
+            words = _words(row)
+            numbers.append(_row(words, header, allows_more))
+            if identifiers is not None:
+                names.append(words[identifiers])
+    except ValueError as error:
+        raise Error(f"{path}, line {line}: {error}") from None
+    time = _number(settings["time"]) if "time" in settings else None
+    units = (header.units if header else None) or settings.get("units")
+    return numpy.array(numbers).reshape(len(numbers), 7), _whole(names), time, units
+
+
+def _whole(names: list[str]) -> Any:
+    """Identifiers, if all are integers."""
+    try:
+        return numpy.array([int(name) for name in names]) if names else None
+    except ValueError:
+        return None
+
+
+def _row(words: list[str], header: Header | None, allows_more: bool) -> list[float]:
+    count = len(words)
+    if header:
+        if count != header.count and not (header.may_have_more and count > header.count):
+            raise ValueError(f"it has {count} words; allowed: {header.count}, as the names of columns")
+        found = [_finite(words[place]) for place in header.places]
+    else:
+        if count != 7 and not (allows_more and count > 7):
+            more = "; or a first line with the names of all columns" if count > 7 else ""
+            allowed = f"7 numbers with spaces between them, mass x y z vx vy vz{more}"
+            raise ValueError(f"it has {count} words; allowed: {allowed}")
+        found = [_finite(word) for word in words[:7]]
+    if found[0] < 0:
+        raise ValueError(f"the mass is {found[0]}; allowed: zero and above")
+    return found

@@ -1,0 +1,154 @@
+"""Files of bodies: those of other codes, which the crate kyoho-files tests too, and Kyoho's own."""
+
+import pathlib
+import sys
+
+import numpy
+import pytest
+
+import kyoho
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
+needs_h5py = pytest.mark.skipif(h5py is None, reason="h5py is not there")
+
+DATA = pathlib.Path(__file__).parents[2] / "crates/kyoho-files/tests/data"
+# The bodies that all files there have.
+MASSES = [1.0, 0.5, 0.25, 2.0]
+POSITIONS = [[1, 2, 3], [-4, 5.5, 6], [0, 0, 0.125], [7, -8, 9]]
+VELOCITIES = [[0.5, 0, 0], [0, -0.25, 1], [2, 3, 4], [0, 0, -1]]
+IDENTIFIERS = [11, 7, 5, 2**40]
+
+
+def text(tmp_path, content, name="stars.txt"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def error(path):
+    with pytest.raises(kyoho.Error) as found:
+        kyoho.read(path)
+    return str(found.value).replace(str(path), "FILE")
+
+
+@needs_h5py
+@pytest.mark.parametrize(
+    ("name", "units", "G", "time"),
+    [
+        ("gadget2", False, None, 0.75),
+        # Lengths and masses are divided by Hubble's parameter, so that the constant is the same.
+        ("gadget4", True, 43007.1, 0.75),
+        ("arepo", True, 43007.1, 0.75),
+        ("swift", True, 43007.1, 0.75),
+        ("amuse_1", True, 4.30125e-3, 0.75 * 1.02271),
+        ("amuse_2", True, 4.30125e-3, 0.75 * 1.02271),
+        ("hdf5_2", True, 4.30125e-3, None),
+        ("amuse_nbody", False, None, None),
+    ],
+)
+def test_files_of_other_codes(name, units, G, time):
+    if name == "hdf5_2" and h5py.version.hdf5_version_tuple < (2,):
+        assert "it cannot be read as HDF5" in error(DATA / f"{name}.hdf5")
+        return
+    found = kyoho.read(DATA / f"{name}.hdf5")
+    assert found.masses.tolist() == MASSES
+    assert found.positions.tolist() == POSITIONS
+    assert found.velocities.tolist() == VELOCITIES
+    assert found.identifiers.tolist() == IDENTIFIERS and found.identifiers.dtype == numpy.int64
+    assert found.time == (None if time is None else pytest.approx(time, rel=1e-4))
+    assert (found.units is not None) == units
+    if units:
+        assert kyoho.gravitational_constant(found.units) == pytest.approx(G, rel=1e-3)
+
+
+@needs_h5py
+def test_what_would_be_misread_is_refused(tmp_path):
+    assert "it is of a cosmological run in comoving coordinates, with the scale factor 0.25" in error(
+        DATA / "cosmological.hdf5"
+    )
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["stars/x"] = [1.0]
+    assert error(tmp_path / "other.h5").startswith("FILE: it is HDF5 with stars; allowed: HDF5 with masses (N), ")
+    with h5py.File(tmp_path / "part.h5", "w") as file:
+        file.create_group("Header").attrs["NumFilesPerSnapshot"] = 4
+        file["PartType1/Coordinates"] = POSITIONS
+    assert error(tmp_path / "part.h5") == "FILE: it is one of 4 files of a snapshot; allowed: snapshots in one file"
+
+
+@needs_h5py
+@pytest.mark.parametrize("name", [path.name for path in sorted(DATA.glob("*.hdf5"))])
+def test_damaged_files_are_errors(tmp_path, name):
+    whole = (DATA / name).read_bytes()
+    for length in range(0, len(whole), 64):
+        error(text(tmp_path, whole[:length]))
+
+
+@pytest.mark.parametrize("name", ["stars.txt", pytest.param("stars.h5", marks=needs_h5py)])
+@pytest.mark.parametrize("has_all", [False, True])
+def test_what_is_written_is_read_with_the_same_bits(tmp_path, name, has_all):
+    random = numpy.random.RandomState(5)
+    positions, velocities = random.normal(size=(2, 50, 3)) * 10.0 ** random.randint(-300, 300, size=(2, 50, 3))
+    masses = random.uniform(size=50)
+    identifiers = numpy.arange(50) - 2**63 + 25
+    more = {"identifiers": identifiers, "time": 0.1, "units": "kpc 1e10Msun km/s"} if has_all else {}
+    kyoho.write(tmp_path / name, positions, masses, velocities, **more)
+    found = kyoho.read(str(tmp_path / name))
+    for array, expected in zip(found[:3], (masses, positions, velocities)):
+        assert array.dtype == numpy.float64 and numpy.array_equal(array, expected)
+    assert (found.time, found.units) == (more.get("time"), more.get("units"))
+    assert numpy.array_equal(found.identifiers, identifiers) if has_all else found.identifiers is None
+    kyoho.write(tmp_path / name, positions, masses)
+    assert not kyoho.read(tmp_path / name).velocities.any()
+    for given, words in (
+        ((positions[:3], masses), r"positions has the shape \(3, 3\); allowed: \(50, 3\)"),
+        ((positions, masses, velocities * numpy.inf), "velocities has a number that is not finite"),
+        ((positions, masses), "units is 'furlong'"),
+    ):
+        with pytest.raises(kyoho.Error, match=words):
+            kyoho.write(tmp_path / name, *given, units="furlong" if "furlong" in words else None)
+    with pytest.raises(kyoho.Error, match="nowhere"):
+        kyoho.write(tmp_path / "nowhere" / name, positions, masses)
+    assert "No such file" in error(tmp_path / "nothing")
+
+
+def test_columns_of_texts(tmp_path):
+    row = [[1.5, 2, 3, 4, 5, 6, 7]]
+    for content, units in (
+        ("1.5 2 3 4 5 6 7", None),
+        (b"\xef\xbb\xbfid,m,x,y,z,vx,vy,vz,\r\n12,1.5D0,2,3,4,5,6,7,\r\n", None),
+        ("#Mass_[Msun]\tx_[pc]\ty_[pc]\tz_[pc]\tvx_[km/s]\tvy_[km/s]\tvz_[km/s]\n1.5 2 3 4 5 6 7 1 2\n", "pc Msun km/s"),
+        ("# a comment\nvx vy vz x y z mass\n5 6 7 2 3 .4+1 1.5\n\n", None),
+        ("# units AU Msun yr\n1.5;2;3;4;5;6;7", "AU Msun yr"),
+    ):
+        found = kyoho.read(text(tmp_path, content))
+        assert numpy.column_stack(found[:3]).tolist() == row and found.units == units, content
+        assert (found.identifiers is not None) == ("id," in str(content))
+    assert kyoho.read(text(tmp_path, "1.5 2 3 4 5 6 7 8 9", "dat.10")).masses.tolist() == [1.5]
+
+
+def test_wrong_texts_are_named_with_the_line(tmp_path):
+    seven = "allowed: 7 numbers with spaces between them, mass x y z vx vy vz"
+    for content, words in (
+        ("# c\n\n1 2 3\n", f"FILE, line 3: it has 3 words; {seven}"),
+        ("1 2 3 4 5 6 7\n1 2 x 4 5 6 7", "FILE, line 2: 'x' is not a finite number"),
+        ("1 2 nan 4 5 6 7", "FILE, line 1: 'nan' is not a finite number"),
+        ("-1 2 3 4 5 6 7", "FILE, line 1: the mass is -1.0; allowed: zero and above"),
+        ("m,x,y,z,vx,vy\n", "FILE, line 1: no column has the name 'vz'; allowed: one each of mass (or m)"),
+        ("# nothing\n", "FILE: there are no bodies in it"),
+        ("# units pc furlong\n1 2 3 4 5 6 7", "FILE: units is 'pc furlong'; allowed: SI"),
+        (b"1 2\n\xff", "FILE, line 2: it has a byte that is not text; allowed: UTF-8"),
+        (b"\xff\xfe1\0", "FILE: it is a text in UTF-16; allowed: UTF-8"),
+        (b"\x1f\x8b\x08", "FILE: it looks like a file compressed by gzip"),
+        (b"SIMPLE  =  T", "FILE: it looks like a FITS file; allowed: HDF5 with masses (N), positions"),
+    ):
+        assert error(text(tmp_path, content)).startswith(words)
+    with pytest.raises(kyoho.Error, match="path is 3; allowed: the name of a file"):
+        kyoho.read(3)
+
+
+def test_hdf5_says_what_it_needs(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    assert error(DATA / "swift.hdf5") == "FILE: HDF5 needs the package h5py; `pip install h5py` brings it"
