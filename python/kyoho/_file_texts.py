@@ -24,7 +24,7 @@ class Header(NamedTuple):
 
     places: list[int]
     """The places of the numbers of a body."""
-    count: int
+    width: int
     may_have_more: bool
     units: str | None
     identifiers: int | None
@@ -105,7 +105,7 @@ def _of_comments(lines: list[str], width: int) -> tuple[Header | None, dict[str,
         except ValueError:
             continue
         # More names than numbers are words of a sentence.
-        if found.count <= width:
+        if found.width <= width:
             header = found._replace(may_have_more=True)
     return header, settings
 
@@ -124,8 +124,8 @@ def parse(path: str, text: str, allows_more: bool) -> tuple[Any, Any, float | No
             del rows[0]
         identifiers = header.identifiers if header else None
         numbers, names = [], []
-        for line, row in rows:
-            words = _words(row)
+        for place, row in rows:
+            line, words = place, _words(row)
             numbers.append(_row(words, header, allows_more))
             if identifiers is not None:
                 names.append(words[identifiers])
@@ -147,8 +147,8 @@ def _whole(names: list[str]) -> Any:
 def _row(words: list[str], header: Header | None, allows_more: bool) -> list[float]:
     count = len(words)
     if header:
-        if count != header.count and not (header.may_have_more and count > header.count):
-            raise ValueError(f"it has {count} words; allowed: {header.count}, as the names of columns")
+        if count != header.width and not (header.may_have_more and count > header.width):
+            raise ValueError(f"it has {count} words; allowed: {header.width}, as the names of columns")
         found = [_finite(words[place]) for place in header.places]
     else:
         if count != 7 and not (allows_more and count > 7):

@@ -257,7 +257,7 @@ def _gadget(file: Any) -> Snapshot:
     if files > 1:
         raise Error(f"it is one of {files:g} files of a snapshot; allowed: snapshots in one file")
     _refuse_cosmology(file)
-    table = numpy.atleast_1d(file["Header"].attrs.get("MassTable", [])) if "Header" in file else []
+    table: Any = numpy.atleast_1d(file["Header"].attrs.get("MassTable", [])) if "Header" in file else []
     parts, units, first = [], None, True
     for place, name in enumerate(names.GADGET_TYPES):
         if name not in file:
@@ -317,8 +317,8 @@ def _refuse_cosmology(file: Any) -> None:
 
 def _gadget_units(file: Any, positions: str) -> str | None:
     for group, *attributes, unit in names.GADGET_UNITS:
-        sizes = [_number(file, group, name) for name in attributes]
-        if any(size is None for size in sizes):
+        sizes = [size for name in attributes if (size := _number(file, group, name)) is not None]
+        if len(sizes) < 3:
             continue
         length, mass, last = sizes
         told = (_number(file, group, name) for group, name in names.GADGET_HUBBLE)
@@ -384,7 +384,8 @@ _TOKEN = re.compile(
 def _amuse_unit(path: str, text: str, kind: str, powers: tuple[int, int, int]) -> tuple[float, bool]:
     """The size of a unit, which an expression such as ``(1000.0 * system.get('S.I.').base('length'))`` tells,
     and whether it is one of an N-body system."""
-    tokens, place = [], 0
+    tokens: list[Any] = []
+    place = 0
     while place < len(text.rstrip()):
         found = _TOKEN.match(text, place)
         if not found or len(tokens) > 200:
