@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _ALLOWED = "one each of mass (or m), x, y, z, vx, vy, vz, and others, which are not read"
 _IDENTIFIERS = ("identifier", "identifiers", "id")
+# A snapshot of the command begins with this.
+_SNAPSHOT = "# kyoho snapshot "
 # Fortran may leave out the letter of an exponent.
 _WITHOUT_LETTER = re.compile(r"([+-]?[\d.]*[\d.])([+-]\d+)")
 
@@ -98,8 +101,10 @@ def _of_comments(lines: list[str], width: int) -> tuple[Header | None, dict[str,
             continue
         comment = line.lstrip().lstrip("#").strip()
         name, _, value = comment.partition(" ")
-        if name in ("units", "time"):
-            settings[name] = value.strip()
+        value = value.strip()
+        # Other words are a sentence about units.
+        if name == "time" or (name == "units" and (value == "SI" or len(value.split()) == 3)):
+            settings[name] = value
         try:
             found = _header(comment)
         except ValueError:
@@ -112,6 +117,8 @@ def _of_comments(lines: list[str], width: int) -> tuple[Header | None, dict[str,
 
 def parse(path: str, text: str, allows_more: bool) -> tuple[Any, Any, float | None, str | None]:
     """Rows of mass, position and velocity, the identifiers, the time and the units of a text."""
+    if text.startswith(_SNAPSHOT):
+        _check_snapshot(path, text)
     lines = text.split("\n")
     rows = [(place + 1, row) for place, line in enumerate(lines) if (row := line.partition("#")[0].strip())]
     line = 0
@@ -134,6 +141,14 @@ def parse(path: str, text: str, allows_more: bool) -> tuple[Any, Any, float | No
     time = _number(settings["time"]) if "time" in settings else None
     units = (header.units if header else None) or settings.get("units")
     return numpy.array(numbers).reshape(len(numbers), 7), _whole(names), time, units
+
+
+def _check_snapshot(path: str, text: str) -> None:
+    """Fails if a snapshot of ``kyoho run`` is not as it was written."""
+    before, _, last = text.rstrip("\n").rpartition("\n")
+    checksum = hashlib.sha256((before + "\n").encode()).hexdigest()
+    if not re.fullmatch(rf"# end \d+ bodies, sha256 {checksum}", last):
+        raise Error(f"{path}: its last line has no checksum of the others: it was truncated or changed")
 
 
 def _whole(names: list[str]) -> Any:

@@ -209,6 +209,10 @@ def _numbers(file: Any, path: str, width: int, count: int | None) -> Any:
     wanted = (count,) if width == 1 else (count, width)
     if shape != wanted:
         raise Error(f"the dataset '{path}': its shape is {shape}; allowed: {wanted}")
+    if dataset.dtype.kind not in "fiu":
+        raise Error(f"the dataset '{path}': it is of {dataset.dtype}; allowed: numbers")
+    if dataset.is_virtual or dataset.external:
+        raise Error(f"the dataset '{path}': its numbers are in other files; allowed: files that have their numbers")
     return dataset[()].astype(numpy.float64)
 
 

@@ -1,5 +1,6 @@
 """Files of bodies: those of other codes, which the crate kyoho-files tests too, and Kyoho's own."""
 
+import hashlib
 import pathlib
 import sys
 
@@ -79,6 +80,19 @@ def test_what_would_be_misread_is_refused(tmp_path):
 
 
 @needs_h5py
+def test_numbers_of_other_files_are_not_taken_for_zeros(tmp_path):
+    layout = h5py.VirtualLayout((4, 3), "f8")
+    layout[:] = h5py.VirtualSource("elsewhere.h5", "positions", (4, 3))
+    with h5py.File(tmp_path / "virtual.h5", "w") as file:
+        file["masses"], file["velocities"] = MASSES, VELOCITIES
+        file.create_virtual_dataset("positions", layout)
+    assert "'positions': its numbers are in other files" in error(tmp_path / "virtual.h5")
+    with h5py.File(tmp_path / "words.h5", "w") as file:
+        file["masses"] = ["a"]
+    assert "the dataset 'masses': it is of object; allowed: numbers" in error(tmp_path / "words.h5")
+
+
+@needs_h5py
 @pytest.mark.parametrize("name", [path.name for path in sorted(DATA.glob("*.hdf5"))])
 def test_damaged_files_are_errors(tmp_path, name):
     whole = (DATA / name).read_bytes()
@@ -130,6 +144,15 @@ def test_columns_of_texts(tmp_path):
     assert kyoho.read(text(tmp_path, "1.5 2 3 4 5 6 7 8 9", "dat.10")).masses.tolist() == [1.5]
 
 
+def test_snapshots_of_the_command_are_checked(tmp_path):
+    lines = "# kyoho snapshot 2\n# order 2\n# time 0.25\n# mass x y z vx vy vz ax ay az step\n1 2 3 4 5 6 7 8 9 10 1\n"
+    whole = f"{lines}# end 1 bodies, sha256 {hashlib.sha256(lines.encode()).hexdigest()}\n"
+    found = kyoho.read(text(tmp_path, whole))
+    assert found.masses.tolist() == [1] and found.time == 0.25
+    for wrong in (lines, whole.replace("1 2 3", "1 2 4")):
+        assert "it was truncated or changed" in error(text(tmp_path, wrong))
+
+
 def test_wrong_texts_are_named_with_the_line(tmp_path):
     seven = "allowed: 7 numbers with spaces between them, mass x y z vx vy vz"
     for content, words in (
@@ -139,7 +162,7 @@ def test_wrong_texts_are_named_with_the_line(tmp_path):
         ("-1 2 3 4 5 6 7", "FILE, line 1: the mass is -1.0; allowed: zero and above"),
         ("m,x,y,z,vx,vy\n", "FILE, line 1: no column has the name 'vz'; allowed: one each of mass (or m)"),
         ("# nothing\n", "FILE: there are no bodies in it"),
-        ("# units pc furlong\n1 2 3 4 5 6 7", "FILE: units is 'pc furlong'; allowed: SI"),
+        ("# units pc Msun furlong\n1 2 3 4 5 6 7", "FILE: units is 'pc Msun furlong'; allowed: SI"),
         (b"1 2\n\xff", "FILE, line 2: it has a byte that is not text; allowed: UTF-8"),
         (b"\xff\xfe1\0", "FILE: it is a text in UTF-16; allowed: UTF-8"),
         (b"\x1f\x8b\x08", "FILE: it looks like a file compressed by gzip"),

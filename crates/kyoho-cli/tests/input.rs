@@ -128,7 +128,7 @@ fn files_of_other_codes_are_inputs_with_their_units() {
     });
     assert!((kpc / own / 2.0006e10 - 1.0).abs() < 1e-3, "{own} {kpc}");
     let text = printed(run_of("gadget4.hdf5", ""));
-    assert!(text.contains("\nin units of 6.171356e21cm 3.978e43g 1e5cm/s, G 43018."), "{text}");
+    assert!(text.contains("\nin units of 6.171356e21cm 3.978e43g 1e5cm/s, G 43021."), "{text}");
 
     assert!(error(run_of("cosmological.hdf5", "")).contains("it is of a cosmological run in comoving coordinates"));
     let picture = folder("other-codes").join("arepo.png");

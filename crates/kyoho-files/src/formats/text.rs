@@ -91,8 +91,10 @@ impl Header {
         let (end, width) = first.map_or((1, 0), |(line, row)| (line, words(row).len()));
         for comment in text.lines().take(end - 1).filter_map(|line| line.trim_start().strip_prefix('#')) {
             let comment = comment.trim_start_matches('#').trim();
-            if let Some(units) = comment.strip_prefix("units ") {
-                header.units = Some(units.trim().into());
+            // Other words are a sentence about units.
+            let units = comment.strip_prefix("units ").map(str::trim);
+            if let Some(units) = units.filter(|units| *units == "SI" || units.split_whitespace().count() == 3) {
+                header.units = Some(units.into());
             }
             // More names than numbers are words of a sentence.
             if let Ok(columns) = Columns::of(comment)
@@ -233,6 +235,7 @@ mod tests {
         let csv = "m (kg),x (m),y (m),z (m),vx (m/s),vy (m/s),vz (m/s)\n1,2,3,4,5,6,7\n";
         assert_eq!(units(csv).as_deref(), Some("m kg m/s"));
         assert_eq!(units("# units AU Msun yr\n1 2 3 4 5 6 7\n").as_deref(), Some("AU Msun yr"));
+        assert_eq!(units("# units are those of Heggie & Mathieu\n1 2 3 4 5 6 7\n"), None);
         assert_eq!(units(&of_mcluster.replace("Msun", "NBODY")), None);
         let other = error(&csv.replace("y (m)", "y (km)"));
         assert_eq!(other, "line 1: columns are in 'm' and in 'km'; allowed: one unit of lengths, one of speeds");
