@@ -134,6 +134,9 @@ fn files_of_other_codes_are_inputs_with_their_units() {
     let picture = folder("other-codes").join("arepo.png");
     let line = printed(run(&format!("picture {data}/arepo.hdf5 --output {}", picture.display())));
     assert!(line.contains("4 of 4 bodies") || line.contains("of 4 bodies, mass"), "{line}");
+    let systems = printed(run(&format!("few-body {data}/amuse_1.hdf5 --time 0.001 --json")));
+    let systems: serde_json::Value = serde_json::from_str(&systems).expect("JSON");
+    assert_eq!(systems.as_array().map(Vec::len), Some(1), "{systems}");
     let input = std::fs::read(format!("{data}/swift.hdf5")).unwrap();
     printed(run_with("run - --t-end 0.001 --backend cpu", &input));
 }

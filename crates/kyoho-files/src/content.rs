@@ -18,7 +18,7 @@ pub enum Content {
 impl Content {
     /// Returns the content of a file with these bytes.
     pub fn of(mut content: Vec<u8>) -> Result<Content> {
-        if hdf5_pure::is_hdf5_bytes(&content) {
+        if is_hdf5(&content) {
             return Hdf5::of(content).map(Content::Hdf5);
         }
         if content.starts_with(BYTE_ORDER_MARK) {
@@ -53,6 +53,11 @@ impl Content {
             Content::Hdf5(file) => format!("it is HDF5 with {}", file.list()),
         }
     }
+}
+
+/// Whether bytes are a file in HDF5.
+pub fn is_hdf5(content: &[u8]) -> bool {
+    hdf5_pure::is_hdf5_bytes(content)
 }
 
 /// Returns the text of a file's bytes.

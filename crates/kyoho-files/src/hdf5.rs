@@ -22,9 +22,9 @@ fn described(error: hdf5_pure::Error) -> String {
              `h5repack --high=v114 FILE NEW` writes"
                 .into()
         }
-        hdf5_pure::Error::Format(
-            FormatError::UnsupportedVirtualLayout | FormatError::UnsupportedExternalStorage,
-        ) => "its numbers are in other files; allowed: files that have their numbers".into(),
+        hdf5_pure::Error::Format(FormatError::UnsupportedVirtualLayout | FormatError::UnsupportedExternalStorage) => {
+            "its numbers are in other files; allowed: files that have their numbers".into()
+        }
         other => other.to_string(),
     }
 }

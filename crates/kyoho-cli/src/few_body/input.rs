@@ -1,15 +1,34 @@
-//! Systems from a text: a line for each body, and a blank line between systems.
+//! Systems from a text: a line for each body, and a blank line between systems; or one system from HDF5.
 
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
-use crate::run::input::fill;
+use crate::file;
+use crate::run::input::{Input, fill, from_bytes};
 use kyoho_core::error::shown;
 use kyoho_core::memory;
 use kyoho_few_body::System;
 
 /// The numbers of a line.
 const NAMES: &str = "mass x y z vx vy vz, and a radius if bodies have one";
+
+/// Reads the systems of a file, and the gravitational constant in its units if it tells some. A file in
+/// HDF5 is one system, whose bodies have no radii.
+pub fn read(path: &Path) -> Result<(Vec<System>, Option<f64>)> {
+    let content = file::read(path)?;
+    if !kyoho_files::content::is_hdf5(&content) {
+        return Ok((systems(&file::text(content, path)?, path)?, None));
+    }
+    let Input { bodies, units } = from_bytes(content, path)?;
+    let mut system = System::default();
+    for body in bodies {
+        memory::push(&mut system.masses, body.mass, "bodies")?;
+        memory::push(&mut system.positions, body.position, "bodies")?;
+        memory::push(&mut system.velocities, body.velocity, "bodies")?;
+        memory::push(&mut system.radii, 0.0, "bodies")?;
+    }
+    Ok((vec![system], units.map(|(_, units)| units.gravitational_constant())))
+}
 
 /// Reads systems. Text after a `#` is a comment, and a line with nothing else does not end a system.
 pub fn systems(text: &str, path: &Path) -> Result<Vec<System>> {

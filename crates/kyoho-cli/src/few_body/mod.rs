@@ -21,8 +21,8 @@ use kyoho_hal::threads::Threads;
 /// The options of `kyoho few-body`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Text with lines `mass x y z vx vy vz [radius]`, and a blank line between systems; `-` reads
-    /// the standard input
+    /// Text with lines `mass x y z vx vy vz [radius]`, and a blank line between systems; or one system in
+    /// HDF5, as `kyoho run` reads it; `-` reads the standard input
     file: PathBuf,
     /// How long the systems evolve
     #[arg(short, long, value_parser = number)]
@@ -30,9 +30,9 @@ pub struct Arguments {
     /// The largest relative error of each step, 1e-14 to 1e-3
     #[arg(long, default_value_t = 1e-14, value_parser = number)]
     tolerance: f64,
-    /// The gravitational constant
-    #[arg(long = "G", default_value_t = 1.0, value_parser = number)]
-    gravity: f64,
+    /// The gravitational constant [default: that in the units of the file if it tells some, else 1]
+    #[arg(long = "G", value_parser = number)]
+    gravity: Option<f64>,
     /// The speed of light; with it pairs have relativistic terms
     #[arg(long, value_parser = number)]
     speed_of_light: Option<f64>,
@@ -119,14 +119,14 @@ impl Bound {
 
 /// Evolves the systems of a file and reports.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let options = options(arguments)?;
-    let text = file::text(file::read(&arguments.file)?, &arguments.file)?;
-    let mut systems = input::systems(&text, &arguments.file)?;
+    let mut options = options(arguments)?;
+    let (mut systems, of_units) = input::read(&arguments.file)?;
+    options.gravity = arguments.gravity.or(of_units).unwrap_or(options.gravity);
     for (place, system) in systems.iter().enumerate() {
         let in_file = |reason| Failure::file(&arguments.file, format!("system {}: {reason}", place + 1));
         system.check(&options, 1).map_err(in_file)?;
     }
-    let energies: Vec<f64> = systems.iter().map(|system| system.energy(arguments.gravity)).collect();
+    let energies: Vec<f64> = systems.iter().map(|system| system.energy(options.gravity)).collect();
     let threads = match arguments.threads {
         Some(threads) => threads.into(),
         None => Settings::from_environment()?.threads,
@@ -136,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         file::replace(path, written(&systems).as_bytes()).map_err(|error| Failure::file(path, error))?;
     }
     let rows = systems.iter().zip(&outcomes).zip(energies).enumerate().map(|(place, ((system, outcome), before))| {
-        let error = system.energy(arguments.gravity) / before - 1.0;
+        let error = system.energy(options.gravity) / before - 1.0;
         // Relativistic terms change it.
         row(place, outcome, (options.speed_of_light.is_none() && before != 0.0).then_some(error))
     });
@@ -153,7 +153,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Returns what the options ask for.
 fn options(arguments: &Arguments) -> Result<Options> {
-    let Arguments { time, tolerance, gravity, speed_of_light, escape_distance, max_steps, .. } = *arguments;
+    let gravity = arguments.gravity.unwrap_or(1.0);
+    let Arguments { time, tolerance, speed_of_light, escape_distance, max_steps, .. } = *arguments;
     let allowed = |option, value: f64, is_allowed: bool, allowed: &str| {
         if is_allowed {
             Ok(())

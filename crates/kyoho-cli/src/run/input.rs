@@ -60,7 +60,11 @@ mod tests {
         for (found, expected) in [body.mass, body.position[0], body.velocity[1]].into_iter().zip(expected) {
             assert!((found / expected - 1.0).abs() < 1e-15, "{found} in place of {expected}");
         }
-        let error = from_bytes(b"# units pc Msun furlong\n2 1 0 0 0 0.5 0\n".to_vec(), Path::new("stars")).err().unwrap();
-        assert!(error.to_string().starts_with("stars: units is 'pc Msun furlong'; allowed: SI, or a length"), "{error}");
+        let error =
+            from_bytes(b"# units pc Msun furlong\n2 1 0 0 0 0.5 0\n".to_vec(), Path::new("stars")).err().unwrap();
+        assert!(
+            error.to_string().starts_with("stars: units is 'pc Msun furlong'; allowed: SI, or a length"),
+            "{error}"
+        );
     }
 }
