@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,10 +43,17 @@ def _words(row: str) -> list[str]:
 
 
 def _number(word: str) -> float | None:
-    for form in (word, word.replace("d", "e").replace("D", "e"), _WITHOUT_LETTER.sub(r"\1e\2", word)):
+    # Python takes digits with underscores.
+    if "_" in word:
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        pass
+    of_fortran = word.replace("d", "e").replace("D", "e")
+    for form in (of_fortran, _WITHOUT_LETTER.sub(r"\1e\2", of_fortran)):
         try:
-            # Python takes digits with underscores.
-            return float(form) if "_" not in form else None
+            return float(form)
         except ValueError:
             pass
     return None
@@ -53,7 +61,7 @@ def _number(word: str) -> float | None:
 
 def _finite(word: str) -> float:
     found = _number(word)
-    if found is None or not numpy.isfinite(found):
+    if found is None or not math.isfinite(found):
         raise ValueError(f"'{word[:200]}' is not a finite number")
     return found
 
