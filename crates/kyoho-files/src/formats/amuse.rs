@@ -18,7 +18,7 @@ pub fn is_it(content: &Content, _: &Path) -> bool {
 fn last_state(file: &Hdf5) -> Option<String> {
     let is_number = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     AMUSE_SETS.iter().find_map(|set| {
-        let last = file.groups(set).into_iter().filter(is_number).next_back()?;
+        let last = file.groups(set).into_iter().rfind(is_number)?;
         Some(format!("{set}/{last}"))
     })
 }

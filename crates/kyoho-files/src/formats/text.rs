@@ -32,11 +32,8 @@ pub fn parse(text: &str, allows_more: bool) -> Result<Bodies> {
         Some((line, row)) => Some(Columns::of(row).map_err(wrong(line))?),
         None => header.columns,
     };
-    let mut bodies = Bodies::default();
-    bodies.units = match &columns {
-        Some(columns) => columns.units.clone().or(header.units),
-        None => header.units,
-    };
+    let units = columns.as_ref().and_then(|columns| columns.units.clone()).or(header.units);
+    let mut bodies = Bodies { units, ..Bodies::default() };
     for (line, row) in rows {
         let found = match &columns {
             Some(columns) => columns.numbers(row),
