@@ -169,7 +169,7 @@ impl Cluster {
         groups.reserve(bodies)?;
         of_bodies.iter().for_each(|group| groups.push(*group));
         let radius = f64::from_bits(radius);
-        if !(radius >= 0.0 && radius.is_finite()) || !are_apart(&found, bodies)? {
+        if !(radius >= 0.0 && radius.is_finite() && are_apart(&found, bodies)?) {
             return Err(is_wrong());
         }
         if subsystems > 0 && !self.integrator.has_subsystems() {
@@ -192,6 +192,9 @@ impl Cluster {
         for (group, felt) in felt.iter_mut().enumerate().take(count) {
             let softening = f64::from_bits(words.next().unwrap_or(0));
             *felt = words.next().unwrap_or(0);
+            if *felt >> count != 0 {
+                return Err(wrong("the groups of the state", "damaged", "a bit for each group that is felt"));
+            }
             if group > 0 {
                 groups.add(softening)?;
             }
