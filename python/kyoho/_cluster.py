@@ -481,16 +481,18 @@ class Cluster(Handle):
 
         >>> import kyoho
         >>> cluster = kyoho.Cluster()
-        >>> tracers = cluster.add_group()
+        >>> cluster.add_group()
+        1
         >>> cluster.feels = [[True, False], [True, False]]    # nobody feels the tracers
-        >>> cluster.feels[tracers, 0]
-        True
+        >>> cluster.feels.tolist()
+        [[True, False], [True, False]]
         """
         handle, count = self._own(), self._group_count()
         table = numpy.zeros((count, count), dtype=numpy.int32)
         for group in range(count):
             check(library.kyoho_integrator_group(handle, group, None, count, table[group].ctypes.data))
-        return table != 0
+        found: NDArray[numpy.bool_] = table != 0
+        return found
 
     @feels.setter
     def feels(self, table: Any) -> None:
