@@ -136,7 +136,8 @@ impl Hermite {
 
     /// Names the bodies of the last block, which ended at a time, with the steps that they may make next.
     fn name_last_block(&mut self, now: f64, wanted: impl Iterator<Item = f64>) -> Result<()> {
-        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        let (plan, grouped) = (&self.plan, &self.grouped);
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan, grouped, now };
         self.members.clear();
         self.wanted.clear();
         for (number, (Moving { body, .. }, wanted)) in self.moving.iter().zip(wanted).enumerate() {
