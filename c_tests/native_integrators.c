@@ -524,6 +524,68 @@ static void states_go_on_elsewhere(int order) {
     CHECK(memcmp(found[0], found[1], sizeof found[0]) == 0);
 }
 
+/* Two massive bodies on a circle, which do not feel a third one of a group with its own softening. */
+static void groups_feel_one_another_or_not(int order) {
+    make_circle();
+    b[2].mass = 5, b[2].x[0] = 1, b[2].x[1] = 1, b[2].x[2] = 0;
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    options.eta = 0.01;
+    kyoho_integrator *integrator = made(order, options, 1);
+    const int32_t groups[3] = {0, 0, 1};
+    int32_t group = 9, feels[2] = {7, 7};
+    double softening = 9, kinetic = 0, potential = 0;
+    GIVES(KYOHO_OK, kyoho_integrator_add_group(integrator, 0.5, &group));
+    CHECK(group == 1);
+    GIVES(KYOHO_OK, kyoho_integrator_set_feels(integrator, 0, 1, 0));
+    kyoho_bodies bodies = bodies_of(b, 3);
+    bodies.groups.data = groups;
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    GIVES(KYOHO_OK, kyoho_integrator_energies(integrator, &kinetic, &potential));
+    /* Squares of softenings are halved in pairs, and each pair counts once. */
+    const double expected = -0.25 - 2.5 / sqrt(0.25 + 1 + 0.125) - 2.5 / sqrt(2.25 + 1 + 0.125);
+    CHECK(fabs(potential - expected) < 1e-14);
+    kyoho_evolution evolution = KYOHO_EVOLUTION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 1.0, NULL, &evolution));
+    struct body found[3] = {{0}};
+    int32_t found_groups[3] = {9, 9, 9};
+    double softenings[3] = {9, 9, 9};
+    kyoho_body_states states = states_of(found, 3);
+    states.groups.data = found_groups, states.softenings.data = softenings;
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(fabs(found[0].x[0] - 0.5 * cos(1)) < 1e-4 && fabs(found[1].x[1] + 0.5 * sin(1)) < 1e-4);
+    CHECK(found[2].x[0] < 0.9);
+    CHECK(found_groups[1] == 0 && found_groups[2] == 1 && softenings[0] == 0 && softenings[2] == 0.5);
+    GIVES(KYOHO_OK, kyoho_integrator_group(integrator, 0, &softening, 2, feels));
+    CHECK(softening == 0 && feels[0] == 1 && feels[1] == 0);
+    GIVES(KYOHO_OK, kyoho_integrator_group(integrator, 1, NULL, 0, NULL));
+
+    /* A softening of each body makes groups. */
+    const double given[3] = {0.5, 0.25, 0.25};
+    bodies = (kyoho_bodies)KYOHO_BODIES_INIT;
+    bodies.count = 3, bodies.softenings.data = given;
+    bodies.identifiers.data = &b[0].identifier, bodies.identifiers.stride = sizeof b[0];
+    GIVES(KYOHO_OK, kyoho_integrator_set_bodies(integrator, &bodies));
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(found_groups[0] == 2 && found_groups[1] == 3 && found_groups[2] == 3 && softenings[1] == 0.25);
+    kyoho_integration integration = KYOHO_INTEGRATION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_describe(integrator, &integration));
+    CHECK(integration.group_count == 4);
+
+    WRONG(KYOHO_BAD_OPTION, "the softening of a group is '-1'", integrator,
+          kyoho_integrator_add_group(integrator, -1, &group));
+    WRONG(KYOHO_NULL_ARGUMENT, "group", integrator, kyoho_integrator_add_group(integrator, 1, NULL));
+    WRONG(KYOHO_BAD_OPTION, "the other group is '4'; allowed: 0 to 3", integrator,
+          kyoho_integrator_set_feels(integrator, 0, 4, 1));
+    WRONG(KYOHO_BAD_OPTION, "feels is '2'", integrator, kyoho_integrator_set_feels(integrator, 0, 0, 2));
+    WRONG(KYOHO_BUFFER_TOO_SMALL, "the array of feels", integrator,
+          kyoho_integrator_group(integrator, 0, NULL, 3, feels));
+    WRONG(KYOHO_BAD_OPTION, "the group is '-1'", integrator,
+          kyoho_integrator_group(integrator, -1, NULL, 0, NULL));
+    bodies.groups.data = groups;
+    WRONG(KYOHO_BAD_OPTION, "given beside a group", integrator, kyoho_integrator_set_bodies(integrator, &bodies));
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
 int main(void) {
     for (int order = 2; order <= 8; order += 2) {
         bodies_reach_any_time(order);
@@ -533,6 +595,7 @@ int main(void) {
         if (order > 2) a_binary_is_a_subsystem(order);
         threads_change_no_bit(order);
         states_go_on_elsewhere(order);
+        groups_feel_one_another_or_not(order);
         fields_act_on_bodies(order);
         fields_move_and_may_be_functions(order);
     }

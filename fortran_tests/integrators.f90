@@ -56,6 +56,8 @@ program integrators_test
     type(kyoho_evolve_options) :: ends
     type(kyoho_evolution) :: evolution
     type(kyoho_integration) :: integration
+    integer(c_int32_t), target :: groups(2) = [0, 1]
+    integer(c_int32_t) :: group, feels(2)
     integer(c_int32_t), target :: offsets(2) = [0, 2], end_of_system(1) = -1
     type(kyoho_few_body_options) :: few_options
     type(kyoho_few_body_systems) :: systems
@@ -116,6 +118,20 @@ program integrators_test
     call succeed(kyoho_integrator_field_energy(integrator, potential))
     call check(abs(potential - 3) < 1e-12_dp, 'energy in the field of a procedure')
     call succeed(kyoho_integrator_free(integrator))
+
+    ! A group that the others do not feel.
+    call succeed(kyoho_integrator_create(options, given, integrator))
+    call succeed(kyoho_integrator_add_group(integrator, 0.5_dp, group))
+    call succeed(kyoho_integrator_set_feels(integrator, 0, group, 0))
+    bodies%groups%data = c_loc(groups)
+    call succeed(kyoho_integrator_add_bodies(integrator, bodies))
+    call succeed(kyoho_integrator_group(integrator, 0, kinetic, 2, feels))
+    call check(group == 1 .and. all(feels == [1, 0]) .and. kinetic == given%softening, 'groups')
+    states%potentials%data = c_loc(potentials)
+    call succeed(kyoho_integrator_get_bodies(integrator, states))
+    call check(potentials(1) == 0 .and. potentials(2) < 0, 'what a group feels')
+    call succeed(kyoho_integrator_free(integrator))
+    bodies%groups%data = c_null_ptr
 
     call succeed(kyoho_gravitational_constant('pc Msun Myr'//c_null_char, potential))
     call check(abs(potential - 4.498502e-3_dp) < 1e-9_dp, 'the gravitational constant')

@@ -376,18 +376,20 @@ module kyoho
 
     ! Bodies to add to an integrator, or to change there.
     type, bind(c), public :: kyoho_bodies
-        integer(c_int32_t) :: structure_size = 88
+        integer(c_int32_t) :: structure_size = 120
         integer(c_int32_t) :: count = 0
         type(kyoho_const_long_integers) :: identifiers      ! required
         type(kyoho_const_reals) :: masses                   ! required for bodies that are added
         type(kyoho_const_reals) :: positions                ! required for bodies that are added
         type(kyoho_const_reals) :: velocities
         type(kyoho_const_reals) :: radii                    ! for collisions
+        type(kyoho_const_integers) :: groups                ! null: group 0
+        type(kyoho_const_reals) :: softenings               ! in place of groups, which they make
     end type
 
     ! The places where bodies of an integrator are written to.
     type, bind(c), public :: kyoho_body_states
-        integer(c_int32_t) :: structure_size = 152
+        integer(c_int32_t) :: structure_size = 184
         integer(c_int32_t) :: count = 0
         type(kyoho_const_long_integers) :: identifiers      ! null: the first ones that were added
         type(kyoho_reals) :: masses
@@ -398,6 +400,8 @@ module kyoho
         type(kyoho_reals) :: potentials                     ! by the same force
         type(kyoho_long_integers) :: nearest                ! the identifiers of the nearest bodies
         type(kyoho_reals) :: nearest_distances
+        type(kyoho_integers) :: groups
+        type(kyoho_reals) :: softenings                     ! those of the groups
     end type
 
     ! How systems of few bodies evolve, and what ends them.
@@ -489,7 +493,7 @@ module kyoho
 
     ! The bodies of an integrator and its work since it was made.
     type, bind(c), public :: kyoho_integration
-        integer(c_int32_t) :: structure_size = 112
+        integer(c_int32_t) :: structure_size = 120
         integer(c_int32_t) :: body_count = 0
         real(c_double) :: time = 0                          ! of the bodies
         integer(c_int64_t) :: steps = 0                     ! of single bodies
@@ -504,6 +508,7 @@ module kyoho
         real(c_double) :: jump_step = 0                     ! the shortest step of one of them
         real(c_double) :: jump_energy = 0                   ! the change of their energy
         integer(c_int64_t) :: jump_limited_steps = 0        ! that should have been shorter than dt_min
+        integer(c_int64_t) :: group_count = 0               ! the number of groups
     end type
 
     public :: kyoho_version, kyoho_library_version, kyoho_result_text, kyoho_last_error, kyoho_text
@@ -531,6 +536,7 @@ module kyoho
     public :: kyoho_integrator_binary_count, kyoho_integrator_binaries
     public :: kyoho_integrator_energies, kyoho_integrator_describe, kyoho_integrator_last_error
     public :: kyoho_integrator_free, kyoho_integrator_state, kyoho_integrator_set_state
+    public :: kyoho_integrator_add_group, kyoho_integrator_set_feels, kyoho_integrator_group
     public :: kyoho_integrator_add_field, kyoho_integrator_field_energy
     public :: kyoho_integrator_add_moving_field, kyoho_integrator_add_field_function
     public :: kyoho_gravitational_constant
@@ -839,6 +845,37 @@ module kyoho
             import
             type(c_ptr), value :: integrator
             type(kyoho_encounters), intent(in) :: encounters
+            integer(c_int32_t) :: code
+        end function
+
+        ! Adds a group of bodies with a softening length, which feels all groups and that all feel.
+        function kyoho_integrator_add_group(integrator, softening, group) &
+                bind(c, name="kyoho_integrator_add_group") result(code)
+            import
+            type(c_ptr), value :: integrator
+            real(c_double), value :: softening
+            integer(c_int32_t), intent(out) :: group
+            integer(c_int32_t) :: code
+        end function
+
+        ! Lets the bodies of a group feel those of another one, or of the same: 1, or 0.
+        function kyoho_integrator_set_feels(integrator, group, other, feels) &
+                bind(c, name="kyoho_integrator_set_feels") result(code)
+            import
+            type(c_ptr), value :: integrator
+            integer(c_int32_t), value :: group, other, feels
+            integer(c_int32_t) :: code
+        end function
+
+        ! Describes a group: its softening length, and whether it feels each group, from 0 on.
+        function kyoho_integrator_group(integrator, group, softening, capacity, feels) &
+                bind(c, name="kyoho_integrator_group") result(code)
+            import
+            type(c_ptr), value :: integrator
+            integer(c_int32_t), value :: group
+            real(c_double), intent(out), optional :: softening
+            integer(c_int32_t), value :: capacity
+            integer(c_int32_t), intent(inout), optional :: feels(*)
             integer(c_int32_t) :: code
         end function
 

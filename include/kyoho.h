@@ -786,7 +786,7 @@ typedef struct kyoho_integrator_options {
     int32_t structure_size;
     // The criterion of the time steps, of `kyoho_step_criterion`.
     kyoho_step_criterion criterion;
-    // The softening length.
+    // The softening length, that of group 0.
     double softening;
     // The gravitational constant in the units of the bodies. 0: 1.
     double gravity;
@@ -836,12 +836,18 @@ typedef struct kyoho_bodies {
     // which ends an evolution at the end of that block step. Two without a radius never collide.
     // Without them those of bodies that are added are 0.
     struct kyoho_const_reals radii;
+    // The groups, see `kyoho_integrator_add_group`; without them bodies that are added are of group
+    // 0.
+    struct kyoho_const_integers groups;
+    // In place of groups, the softening lengths: each body goes to the first group that has its
+    // own, feels all groups and is felt by all. If there is none, one is made.
+    struct kyoho_const_reals softenings;
 } kyoho_bodies;
 
 // A kyoho_bodies with nothing set.
 #define KYOHO_BODIES_INIT \
     {(int32_t)sizeof(kyoho_bodies), \
-     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
 
 // Integers of 64 bits that the library writes. Otherwise as `kyoho_const_reals`.
 typedef struct kyoho_long_integers {
@@ -879,12 +885,17 @@ typedef struct kyoho_body_states {
     struct kyoho_long_integers nearest;
     // The distances of these; infinite where there is no other body.
     struct kyoho_reals nearest_distances;
+    // The groups.
+    struct kyoho_integers groups;
+    // The softening lengths, those of the groups.
+    struct kyoho_reals softenings;
 } kyoho_body_states;
 
 // A kyoho_body_states with nothing set.
 #define KYOHO_BODY_STATES_INIT \
     {(int32_t)sizeof(kyoho_body_states), \
-     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
+     0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, \
+     {0, 0}, {0, 0}}
 
 // A function that gives a field, see `kyoho_integrator_add_field_function`. It writes to `values`
 // what `value` (a `kyoho_field_value`) says, three numbers for each of `count` bodies, of
@@ -1048,13 +1059,15 @@ typedef struct kyoho_integration {
     double jump_energy;
     // How many of their steps should have been shorter than the shortest.
     uint64_t jump_limited_steps;
+    // The number of groups.
+    int64_t group_count;
 } kyoho_integration;
 
 // A kyoho_integration with nothing set.
 #define KYOHO_INTEGRATION_INIT \
     {(int32_t)sizeof(kyoho_integration), \
      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-     0, 0, 0, 0}
+     0, 0, 0, 0, 0}
 
 // How systems of few bodies evolve, and what ends them. Begin with KYOHO_FEW_BODY_OPTIONS_INIT,
 // and set what you decide.
@@ -1683,8 +1696,9 @@ kyoho_result kyoho_integrator_create(const struct kyoho_options *options,
 // Adds bodies at the time of the integrator.
 //
 // Errors, after which no body was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
-// KYOHO_BAD_OPTION (an identifier that another body has, a mass or radius below 0, or a stride
-// that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
+// KYOHO_BAD_OPTION (an identifier that another body has, a mass, radius or softening below 0, a
+// group that there is not, more groups than 16, or a stride that is not allowed),
+// KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_integrator_add_bodies(struct kyoho_integrator *integrator,
                                          const struct kyoho_bodies *bodies);
 
@@ -1723,6 +1737,46 @@ kyoho_result kyoho_integrator_remove_bodies(struct kyoho_integrator *integrator,
 kyoho_result kyoho_integrator_identifiers(struct kyoho_integrator *integrator,
                                           int32_t capacity,
                                           int64_t *identifiers);
+
+// Adds a group of bodies with this softening length. It feels all groups, itself too, and all feel
+// it, until `kyoho_integrator_set_feels`. `group` receives its number. Group 0, that of bodies for
+// which none is given, is always there and has the softening of the integrator's options. The
+// squared softening of a pair is the mean of those of both bodies.
+//
+// Each group costs a sum of its own in every step, and block steps are the host's where bodies of
+// several groups have another softening or feel others. There are at most 16.
+//
+// Errors, after which no group was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION
+// (a softening below 0 or not finite, more than 16 groups, or an integrator with subsystems).
+kyoho_result kyoho_integrator_add_group(struct kyoho_integrator *integrator,
+                                        double softening,
+                                        int32_t *group);
+
+// Lets the bodies of a group feel those of another one, or of the same, from now on, or not where
+// `feels` is 0. It need not be mutual, but without reaction the energy is not conserved. The next
+// evolution begins with new forces of all bodies.
+//
+// A pair of which one body feels the other counts once in the potential energy. Bodies that do not
+// feel one another have no approach, but they collide.
+//
+// Errors, after which nothing was changed: KYOHO_BAD_HANDLE, KYOHO_BAD_OPTION (a group that there
+// is not, `feels` that is neither 0 nor 1, or an integrator with subsystems).
+kyoho_result kyoho_integrator_set_feels(struct kyoho_integrator *integrator,
+                                        int32_t group,
+                                        int32_t other,
+                                        int32_t feels);
+
+// Describes a group: its softening length, and in `feels` whether it feels each group, 1 or 0, from
+// group 0 on. `feels` has room for `capacity` numbers, at least `kyoho_integration.group_count`.
+// Both pointers may be NULL.
+//
+// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT (a negative capacity),
+// KYOHO_BAD_OPTION (a group that there is not), KYOHO_BUFFER_TOO_SMALL.
+kyoho_result kyoho_integrator_group(struct kyoho_integrator *integrator,
+                                    int32_t group,
+                                    double *softening,
+                                    int32_t capacity,
+                                    int32_t *feels);
 
 // Adds a field, which acts on all bodies beside their own gravity from now on; several add up.
 // `field` is a built-in name (docs/fields.md has them) or a text of the language of pairs without
@@ -1842,9 +1896,9 @@ kyoho_result kyoho_integrator_energies(struct kyoho_integrator *integrator,
 kyoho_result kyoho_integrator_field_energy(struct kyoho_integrator *integrator, double *energy);
 
 // Writes the state of an integrator: its bodies with their identifiers, radii and time, the steps
-// and derivatives with which the next evolution goes on, and its fields. `state` has room for
-// `room` bytes, and may be NULL if there is none; `needed`, which may be NULL, receives the bytes
-// of the state.
+// and derivatives with which the next evolution goes on, its fields, and its groups. `state` has
+// room for `room` bytes, and may be NULL if there is none; `needed`, which may be NULL, receives
+// the bytes of the state.
 //
 // An integrator of the same order that is given these bytes by `kyoho_integrator_set_state` goes on
 // with the same bits, if it was made with the same options, on the same kind of device, by the

@@ -20,6 +20,7 @@ PARTS = {
         "guides/own-interaction",
         "fields",
         "subsystems",
+        "groups",
         "units",
         "python",
         "command",

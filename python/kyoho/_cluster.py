@@ -19,7 +19,7 @@ from ._errors import Error, Result, chosen
 from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._handle import Handle
 from ._library import check, failure, library
-from ._numbers import FLOAT64, INT64, integer, integer_or_none, is_single, number, number_or_none, readable
+from ._numbers import FLOAT64, INT64, integer, integer_or_none, is_single, number, number_or_none, plain, readable
 from ._results import word
 from ._system import _options
 from ._units import Units, has_unit
@@ -40,6 +40,10 @@ _SECONDS = 0.05
 
 # What the results of forces are.
 _KINDS = {"accelerations": "acceleration", "potentials": "potential", "nearest_distances": "length"}
+
+
+def _group(name: str, value: Any) -> Any:
+    return numpy.int32(integer(name, value, least=0, most=2**31 - 1))
 
 
 def _nodes(centre: Any) -> list[Any]:
@@ -71,7 +75,7 @@ class Cluster(Handle):
     precision : "single", "mixed" or "double"
         That of the forces. None: what ``KYOHO_PRECISION`` says, else ``"double"``.
     eps : float
-        The softening length.
+        The softening length, that of group 0; see :meth:`add_group`.
     eta : float
         The accuracy parameter of the time steps. None: 0.02 in order 4, whose criterion takes its
         square root, 0.2 in order 6 and 0.3 with the average, 0.3 in order 8.
@@ -331,7 +335,15 @@ class Cluster(Handle):
             raise raised
 
     def add(
-        self, positions: Any, masses: Any, velocities: Any = None, *, radii: Any = None, identifiers: Any = None
+        self,
+        positions: Any,
+        masses: Any,
+        velocities: Any = None,
+        *,
+        radii: Any = None,
+        identifiers: Any = None,
+        groups: Any = None,
+        eps: Any = None,
     ) -> NDArray[numpy.int64]:
         """Adds bodies, at the time of the cluster, and returns their identifiers. On an error none
         is added.
@@ -348,6 +360,12 @@ class Cluster(Handle):
             never collide.
         identifiers : (n,) of int64
             None: numbers above all that were used before, from 0 on.
+        groups : int or (n,) of int32
+            Their groups, see :meth:`add_group`. None: 0.
+        eps : float or (n,)
+            In place of groups, softening lengths, of which there may be 16 at most. Bodies go to the
+            first group that has theirs, feels all groups and is felt by all; if there is none, one is
+            made.
 
         >>> import kyoho
         >>> cluster = kyoho.Cluster()
@@ -365,6 +383,7 @@ class Cluster(Handle):
         arrays.elements("masses", masses)
         known = numpy.array(integers("identifiers", identifiers, INT64))
         self._put(arrays, known, None, None, velocities, radii)
+        self._put_groups(arrays, groups, eps)
         check(library.kyoho_integrator_add_bodies(self._own(), structure))
         self._next = max(self._next, int(known.max(initial=-1)) + 1)
         self._has_quantities |= has_quantities
@@ -382,6 +401,8 @@ class Cluster(Handle):
         masses: Any = None,
         velocities: Any = None,
         radii: Any = None,
+        groups: Any = None,
+        eps: Any = None,
     ) -> None:
         """Changes bodies, at the time of the cluster: what is None stays. On an error none is
         changed. After other changes than of radii the next evolution begins with new forces of all
@@ -393,11 +414,14 @@ class Cluster(Handle):
         identifiers : (n,) of int64
         positions, velocities : (n, 3)
         masses, radii : (n,)
+        groups, eps
+            As for :meth:`add`.
         """
         positions, masses, velocities, radii = self._plain_bodies(positions, masses, velocities, radii)
         structure = structures.Bodies(sizeof(structures.Bodies))
         arrays = Arrays(structure)
         self._put(arrays, identifiers, positions, masses, velocities, radii)
+        self._put_groups(arrays, groups, eps)
         check(library.kyoho_integrator_set_bodies(self._own(), structure))
 
     @staticmethod
@@ -412,6 +436,84 @@ class Cluster(Handle):
         if arrays.device_array is not None:
             raise Error(f"{arrays.first} is in memory of a CUDA device; allowed: memory of the host")
         arrays.structure.count = arrays.rows_there()
+
+    def _put_groups(self, arrays: Arrays, groups: Any, eps: Any) -> None:
+        arrays.words = {"softenings": "eps"}
+        if groups is not None:
+            one = is_single(groups)
+            arrays.integers("groups", numpy.full(arrays.rows_there(), _group("groups", groups)) if one else groups)
+        if eps is not None:
+            eps = self._plain("eps", eps, "length")
+            one = is_single(eps)
+            arrays.elements("softenings", numpy.full(arrays.rows_there(), number("eps", eps, least=0)) if one else eps)
+
+    def add_group(self, eps: Any = None) -> int:
+        """Adds a group of bodies and returns its number. It feels all groups, itself too, and all feel
+        it, until :attr:`feels` is set. Group 0 is always there, with the softening of the cluster.
+
+        Two bodies have the mean of the squares of their softenings. Each group costs a sum of its own
+        in every step; there are at most 16. Clusters with subsystems have one.
+
+        Parameters
+        ----------
+        eps : float
+            The softening length. None: that of group 0.
+
+        >>> import kyoho
+        >>> cluster = kyoho.Cluster(eps=0.01)
+        >>> halo = cluster.add_group(eps=0.1)
+        >>> _ = cluster.add([[1, 0, 0], [2, 0, 0]], [1.0, 1.0])
+        >>> _ = cluster.add([[5, 0, 0]], [9.0], groups=halo)
+        >>> cluster.eps
+        array([0.01, 0.01, 0.1 ])
+        """
+        given = self._options["eps"] if eps is None else self._plain("eps", eps, "length")
+        group = c_int32()
+        check(library.kyoho_integrator_add_group(self._own(), number("eps", given, least=0), byref(group)))
+        return group.value
+
+    @property
+    def feels(self) -> NDArray[numpy.bool_]:
+        """Which group feels which, ``(groups, groups)``: the bodies of group ``i`` feel those of group
+        ``j`` if ``feels[i, j]``. It may be set, also to a table that is not symmetric; then the next
+        evolution begins with new forces. Where a group is felt by one that it does not feel itself,
+        the energy is not conserved.
+
+        >>> import kyoho
+        >>> cluster = kyoho.Cluster()
+        >>> cluster.add_group()
+        1
+        >>> cluster.feels = [[True, False], [True, False]]    # nobody feels the tracers
+        >>> cluster.feels.tolist()
+        [[True, False], [True, False]]
+        """
+        handle, count = self._own(), self._group_count()
+        table = numpy.zeros((count, count), dtype=numpy.int32)
+        for group in range(count):
+            check(library.kyoho_integrator_group(handle, group, None, count, table[group].ctypes.data))
+        found: NDArray[numpy.bool_] = table != 0
+        return found
+
+    @feels.setter
+    def feels(self, table: Any) -> None:
+        handle, count = self._own(), self._group_count()
+        given = plain("feels", table)
+        if given.shape != (count, count):
+            shape = f"allowed: {(count, count)}, as there are groups"
+            raise Error(f"feels has the shape {given.shape}; {shape}", Result.BAD_COUNT)
+        if given.dtype != numpy.bool_:
+            given = readable("feels", given, INT64)
+        if ((given != 0) & (given != 1)).any():
+            raise Error("feels has other numbers than 0 and 1; allowed: these, False and True")
+        for group in range(count):
+            for other in range(count):
+                check(library.kyoho_integrator_set_feels(handle, group, other, int(given[group, other])))
+
+    def _group_count(self) -> int:
+        found = structures.Integration(sizeof(structures.Integration))
+        check(library.kyoho_integrator_describe(self._own(), byref(found)))
+        count: int = found.group_count
+        return count
 
     def remove(self, identifiers: Any) -> None:
         """Removes the bodies with these identifiers, ``(n,)`` of int64; none if one is not there."""
@@ -434,13 +536,16 @@ class Cluster(Handle):
         arrays = Arrays(structure)
         arrays.long_integers("identifiers", known)
         count = structure.count = arrays.rows_there()
-        bodies = Bodies(known, numpy.empty(count), numpy.empty((count, 3)), numpy.empty((count, 3)), numpy.empty(count))
-        for name in ("masses", "radii"):
-            arrays.results(name, getattr(bodies, name))
+        masses, radii, eps = (numpy.empty(count) for _ in range(3))
+        positions, velocities = (numpy.empty((count, 3)) for _ in range(2))
+        bodies = Bodies(known, masses, positions, velocities, radii, numpy.empty(count, dtype=numpy.int32), eps)
+        for name, array in (("masses", masses), ("radii", radii), ("softenings", eps)):
+            arrays.results(name, array)
+        arrays.results("groups", bodies.groups, integers=True)
         for name in ("positions", "velocities"):
             arrays.results(name, getattr(bodies, name), 3)
         check(library.kyoho_integrator_get_bodies(handle, structure))
-        given = {"masses": "mass", "positions": "length", "velocities": "speed", "radii": "length"}
+        given = {"masses": "mass", "positions": "length", "velocities": "speed", "radii": "length", "eps": "length"}
         return bodies._replace(**{name: self._given(getattr(bodies, name), kind) for name, kind in given.items()})
 
     @property
@@ -469,6 +574,16 @@ class Cluster(Handle):
     def radii(self) -> NDArray[numpy.float64]:
         """The radii of all bodies, ``(n,)``."""
         return self.get().radii
+
+    @property
+    def groups(self) -> NDArray[numpy.int32]:
+        """The groups of all bodies, ``(n,)``."""
+        return self.get().groups
+
+    @property
+    def eps(self) -> NDArray[numpy.float64]:
+        """The softening lengths of all bodies, ``(n,)``, those of their groups."""
+        return self.get().eps
 
     @property
     def accelerations(self) -> NDArray[numpy.float64]:

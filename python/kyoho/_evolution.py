@@ -20,6 +20,8 @@ class Bodies(NamedTuple):
     ``positions``    ``(n, 3)``
     ``velocities``   ``(n, 3)``
     ``radii``        ``(n,)``      for collisions
+    ``groups``       ``(n,)``      int32
+    ``eps``          ``(n,)``      the softening lengths, those of the groups
     ===============  ============  =================================
     """
 
@@ -28,6 +30,8 @@ class Bodies(NamedTuple):
     positions: NDArray[numpy.float64]
     velocities: NDArray[numpy.float64]
     radii: NDArray[numpy.float64]
+    groups: NDArray[numpy.int32]
+    eps: NDArray[numpy.float64]
 
 
 class Encounter(NamedTuple):
@@ -83,11 +87,13 @@ class Energies(NamedTuple):
 
     kinetic: float
     potential: float
-    """Each pair counts once, and softening is included; so is :attr:`Cluster.field_energy`."""
+    """Each pair of which one body feels the other counts once, and softening is included; so is
+    :attr:`Cluster.field_energy`."""
 
     @property
     def total(self) -> float:
-        """The sum of both, which is conserved in fields without time and velocities."""
+        """The sum of both, which is conserved in fields without time and velocities, where bodies that
+        are felt feel too."""
         return self.kinetic + self.potential
 
 

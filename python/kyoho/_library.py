@@ -107,6 +107,9 @@ _RESULTS = {
     "kyoho_integrator_encounters": (_INTEGRATOR, POINTER(structures.Encounters)),
     "kyoho_integrator_binary_count": (_INTEGRATOR, POINTER(c_int32)),
     "kyoho_integrator_binaries": (_INTEGRATOR, POINTER(structures.Binaries)),
+    "kyoho_integrator_add_group": (_INTEGRATOR, c_double, POINTER(c_int32)),
+    "kyoho_integrator_set_feels": (_INTEGRATOR, c_int32, c_int32, c_int32),
+    "kyoho_integrator_group": (_INTEGRATOR, c_int32, POINTER(c_double), c_int32, c_void_p),
     "kyoho_integrator_add_field": (_INTEGRATOR, c_char_p, c_char_p, c_int32, POINTER(c_double)),
     "kyoho_integrator_add_moving_field": (
         _INTEGRATOR,

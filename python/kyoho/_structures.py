@@ -238,6 +238,7 @@ class Bodies(ctypes.Structure):
         ("structure_size", c_int32),
         ("count", c_int32),
         *_arrays("identifiers", "masses", "positions", "velocities", "radii"),
+        *_arrays("groups", "softenings"),
     ]
 
 
@@ -247,6 +248,7 @@ class BodyStates(ctypes.Structure):
         ("count", c_int32),
         *_arrays("identifiers", "masses", "positions", "velocities", "radii"),
         *_arrays("accelerations", "potentials", "nearest", "nearest_distances"),
+        *_arrays("groups", "softenings"),
     ]
 
 
@@ -349,4 +351,5 @@ class Integration(ctypes.Structure):
         ("jump_step", c_double),
         ("jump_energy", c_double),
         ("jump_limited_steps", c_uint64),
+        ("group_count", c_int64),
     ]

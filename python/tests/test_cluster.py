@@ -386,7 +386,8 @@ def test_a_state_that_is_none_is_refused():
         ({"state": b"x" * 40}, "the state is"),
         ({"state": b""}, "the state is"),
         ({"options": {**state["options"], "order": 6}}, "the order of the state is '4'; allowed: 6, as here"),
-        ({"state": state["state"][:-8] + b"\xff" * 8}, "the state of body 59 is 'damaged'"),
+        ({"state": state["state"][:-24] + b"\xff" * 8 + state["state"][-16:]}, "the state of body 59 is 'damaged'"),
+        ({"state": state["state"][:-8] + b"\xff" * 8}, "the groups of the state is 'damaged'"),
     ):
         other = kyoho.Cluster.__new__(kyoho.Cluster)
         with pytest.raises(kyoho.Error, match=said):

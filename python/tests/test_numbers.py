@@ -28,10 +28,10 @@ ARRAYS = {"positions", "masses", "velocities", "accelerations", "jerks", "snaps"
 ARRAYS |= {"seventh_derivatives", "times", "radii2", "steps", "radii", "at"}
 ARRAYS |= {"pos", "m", "pos_target", "pos_source", "m_source", "softening", "softening_target", "softening_source"}
 INTEGER_ARRAYS = {"indices", "addresses", "identifiers", "offsets", "sink_offsets", "source_offsets"}
-INTEGER_ARRAYS |= {"first_addresses", "source_counts"}
+INTEGER_ARRAYS |= {"first_addresses", "source_counts", "groups"}
 # One number, and in some functions an array of them.
 SOFTENINGS = {"eps", "softening2"}
-OF_ALL = {"Cluster", "tree_error", "System.force_all", "System.start_all"}
+OF_ALL = {"Cluster", "Cluster.add_group", "tree_error", "System.force_all", "System.start_all"}
 # Words, switches, functions, and what has numbers within it.
 OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neighbour_criterion", "potential", "out"}
 OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "tree", "return_tree", "parallel"}

@@ -14,6 +14,7 @@ use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
 use super::energy::{Energies, Energy, NearestBodies};
 use super::fields::{Centre, Field, FieldFunction, Fields, Parameters};
+use super::groups::Groups;
 use super::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta};
 use super::subsystems::Subsystem;
 use super::{Approach, Counts, EnergyJump, Integrator};
@@ -54,6 +55,10 @@ pub struct Change {
     pub velocity: Option<Vector>,
     /// The radius, for collisions.
     pub radius: Option<f64>,
+    /// The group.
+    pub group: Option<i32>,
+    /// The softening length: the body goes to a group that has it, which feels all and all feel.
+    pub softening: Option<f64>,
 }
 
 /// The reason why an evolution ended.
@@ -92,6 +97,9 @@ pub struct Cluster {
     time: f64,
     identifiers: Vec<i64>,
     radii: Vec<f64>,
+    groups: Groups,
+    /// Whether groups, or the bodies of these, have changed since the integrator was told.
+    has_other_groups: bool,
     /// The place of each identifier.
     places: HashMap<i64, usize>,
     /// Whether bodies have changed since the integrator computed their forces.
@@ -111,7 +119,7 @@ impl Cluster {
     pub fn new(system: System, choices: Choices) -> Result<Cluster> {
         let (setup, tree) = (system.setup().clone(), system.tree());
         choices.check(setup.order)?;
-        let plan = choices.plan(&setup, tree, 1.0)?;
+        let plan = choices.plan(&setup, tree, (1.0, choices.softening))?;
         let fields = Fields::new(choices.gravity(), setup.threads);
         let mut integrator = super::in_fields(system, &plan, Vec::new(), fields)?;
         integrator.set_subsystems(choices.subsystems())?;
@@ -125,6 +133,8 @@ impl Cluster {
             time: choices.time,
             identifiers: Vec::new(),
             radii: Vec::new(),
+            groups: Groups::one(choices.softening),
+            has_other_groups: false,
             places: HashMap::new(),
             is_changed: false,
             has_other_radii: true,
@@ -174,10 +184,12 @@ impl Cluster {
             let allowed = format!("up to {}", i32::MAX);
             return Err(Error::BadCount { what: "the number of bodies", value: (before + more) as i64, allowed });
         }
-        bodies.iter().try_for_each(|(identifier, change)| change.check(*identifier))?;
+        bodies.iter().try_for_each(|(identifier, change)| change.check(*identifier, &self.groups))?;
         self.places.try_reserve(more).map_err(|_| memory::none::<(i64, usize)>(before + more, BODIES))?;
         memory::reserve(&mut self.identifiers, more, BODIES)?;
         memory::reserve(&mut self.radii, more, BODIES)?;
+        self.groups.reserve(more)?;
+        let (table, groups) = self.groups_of(bodies)?;
         memory::reserve(self.integrator.bodies_mut(), more, BODIES)?;
         for (number, (identifier, _)) in bodies.iter().enumerate() {
             if self.places.contains_key(identifier) {
@@ -192,14 +204,16 @@ impl Cluster {
             }
             self.places.insert(*identifier, before + number);
         }
-        for (identifier, Change { mass, position, velocity, radius }) in bodies {
+        self.groups.take(table);
+        for ((identifier, Change { mass, position, velocity, radius, .. }), group) in bodies.iter().zip(groups) {
             let numbers = (mass.unwrap_or(0.0), position.unwrap_or_default(), velocity.unwrap_or_default());
             self.integrator.bodies_mut().push(Body::new(numbers.0, numbers.1, numbers.2));
             self.identifiers.push(*identifier);
             self.radii.push(radius.unwrap_or(0.0));
+            self.groups.push(group.unwrap_or(0));
         }
         if more > 0 {
-            (self.is_changed, self.has_other_radii) = (true, true);
+            (self.is_changed, self.has_other_radii, self.has_other_groups) = (true, true, true);
             self.encounters.clear();
         }
         Ok(())
@@ -211,10 +225,16 @@ impl Cluster {
     pub fn change(&mut self, changes: &[(i64, Change)]) -> Result<()> {
         for (identifier, change) in changes {
             self.place(*identifier)?;
-            change.check(*identifier)?;
+            change.check(*identifier, &self.groups)?;
         }
-        for (identifier, Change { mass, position, velocity, radius }) in changes {
+        let (table, groups) = self.groups_of(changes)?;
+        self.groups.take(table);
+        for ((identifier, Change { mass, position, velocity, radius, .. }), group) in changes.iter().zip(groups) {
             let place = self.places[identifier];
+            if let Some(group) = group.filter(|group| *group != self.groups.of(place)) {
+                self.groups.set(place, group);
+                (self.is_changed, self.has_other_groups) = (true, true);
+            }
             let body = &mut self.integrator.bodies_mut()[place];
             let before = *body;
             body.mass = mass.unwrap_or(body.mass);
@@ -248,13 +268,73 @@ impl Cluster {
         stay.extend(self.identifiers.iter().map(|identifier| self.places.contains_key(identifier)));
         keep(self.integrator.bodies_mut(), &stay);
         keep(&mut self.radii, &stay);
+        keep(self.groups.of_bodies_mut(), &stay);
         keep(&mut self.identifiers, &stay);
         for (place, identifier) in self.identifiers.iter().enumerate() {
             self.places.insert(*identifier, place);
         }
-        (self.is_changed, self.has_other_radii) = (true, true);
+        (self.is_changed, self.has_other_radii, self.has_other_groups) = (true, true, true);
         self.encounters.clear();
         Ok(())
+    }
+
+    /// Returns the groups and which one each body belongs to.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// Adds a group of this softening length, which feels all groups and that all feel, and returns its
+    /// number.
+    pub fn add_group(&mut self, softening: f64) -> Result<usize> {
+        let mut groups = self.groups.without_bodies();
+        let group = groups.add(softening)?;
+        self.require_plain_groups(&groups)?;
+        self.groups.take(groups);
+        self.has_other_groups = true;
+        Ok(group)
+    }
+
+    /// Lets the bodies of a group feel those of another one, or of the same, or not. The next evolution
+    /// begins with new forces of all bodies.
+    pub fn set_feels(&mut self, group: i64, other: i64, feels: bool) -> Result<()> {
+        let [group, other] = [self.groups.check("the group", group)?, self.groups.check("the other group", other)?];
+        let mut groups = self.groups.without_bodies();
+        groups.set_feels(group, other, feels);
+        self.require_plain_groups(&groups)?;
+        if groups.feels(group, other) != self.groups.feels(group, other) {
+            self.groups.take(groups);
+            (self.is_changed, self.has_other_groups) = (true, true);
+        }
+        Ok(())
+    }
+
+    /// Returns the groups as they are with those that changes make, and the group that each wants.
+    fn groups_of(&self, changes: &[(i64, Change)]) -> Result<(Groups, Vec<Option<usize>>)> {
+        let mut groups = self.groups.without_bodies();
+        let mut wanted = memory::room(changes.len(), BODIES)?;
+        for (_, Change { group, softening, .. }) in changes {
+            wanted.push(match softening {
+                Some(softening) => Some(match groups.with_softening(*softening) {
+                    Some(group) => group,
+                    None => groups.add(*softening)?,
+                }),
+                None => group.and_then(|group| usize::try_from(group).ok()),
+            });
+        }
+        self.require_plain_groups(&groups)?;
+        Ok((groups, wanted))
+    }
+
+    /// Fails for groups that subsystems do not know.
+    fn require_plain_groups(&self, groups: &Groups) -> Result<()> {
+        if self.choices.subsystems().is_none() || (groups.count() == 1 && groups.feels(0, 0)) {
+            return Ok(());
+        }
+        Err(Error::BadOption {
+            name: "the number of groups with subsystems".into(),
+            value: groups.count().to_string(),
+            allowed: "1, which feels itself: bodies of subsystems pull one another, without softening".into(),
+        })
     }
 
     /// Adds a field that acts on all bodies, from now on: one that has a built-in name, or that is a
@@ -340,7 +420,13 @@ impl Cluster {
             self.fields().iter().try_for_each(|field| field.check_time(time))?;
         }
         self.integrator.fields_mut().start = start;
-        self.integrator.set_plan(self.choices.plan(&self.setup, self.tree, interval)?);
+        let softening = self.groups.as_one();
+        let of_plan = softening.unwrap_or(self.choices.softening);
+        self.integrator.set_plan(self.choices.plan(&self.setup, self.tree, (interval, of_plan))?);
+        if self.has_other_groups {
+            self.integrator.set_groups(if softening.is_some() { None } else { Some(self.groups.copied()?) })?;
+            self.has_other_groups = false;
+        }
         if self.has_other_radii {
             let radii = memory::collected(self.radii.iter().copied(), BODIES)?;
             self.integrator.watch(Encounters::new(self.choices.approach_distance, radii));
@@ -405,9 +491,15 @@ impl Cluster {
 
     /// Returns the energies of the bodies.
     pub fn energies(&mut self) -> Result<Energy> {
-        let Self { energies, integrator, .. } = self;
-        let energy = made(energies, &self.setup, &self.choices, self.tree)?
-            .with_subsystems(integrator.bodies(), integrator.subsystems().0)?;
+        let Self { energies, integrator, groups, .. } = self;
+        let energies = made(energies, &self.setup, &self.choices, self.tree)?;
+        let energy = match groups.as_one() {
+            Some(softening) => {
+                energies.set_softening(softening);
+                energies.with_subsystems(integrator.bodies(), integrator.subsystems().0)?
+            }
+            None => energies.of_groups(integrator.bodies(), groups)?,
+        };
         Ok(Energy { field: self.field_energy()?, ..energy })
     }
 
@@ -520,8 +612,8 @@ impl Choices {
         Ok(())
     }
 
-    /// Returns the plan of an interval.
-    fn plan(&self, setup: &Setup, tree: Option<TreeAccuracy>, interval: f64) -> Result<Plan> {
+    /// Returns the plan of an interval, of bodies with one softening.
+    fn plan(&self, setup: &Setup, tree: Option<TreeAccuracy>, (interval, softening): (f64, f64)) -> Result<Plan> {
         let order = setup.order;
         let averages = self.criterion.averages(order, setup.precision);
         let floor = interval * SHORTEST;
@@ -537,7 +629,7 @@ impl Choices {
             order,
             precision: setup.precision,
             gravity: self.gravity(),
-            softening: self.softening,
+            softening,
             criterion: self.criterion,
             eta: if self.eta == 0.0 { usual_eta(order, averages) } else { self.eta },
             eta4: ETA4,
@@ -552,8 +644,18 @@ impl Choices {
 
 impl Change {
     /// Fails unless the numbers have a meaning. `identifier` is that of the body.
-    fn check(&self, identifier: i64) -> Result<()> {
-        for (what, value) in [("mass", self.mass), ("radius", self.radius)] {
+    fn check(&self, identifier: i64, groups: &Groups) -> Result<()> {
+        if let Some(group) = self.group {
+            groups.check(&format!("the group of body {identifier}"), group.into())?;
+            if self.softening.is_some() {
+                return Err(Error::BadOption {
+                    name: format!("the softening of body {identifier}"),
+                    value: "given beside a group".into(),
+                    allowed: "one of both: the softening is that of the group".into(),
+                });
+            }
+        }
+        for (what, value) in [("mass", self.mass), ("radius", self.radius), ("softening", self.softening)] {
             let Some(value) = value else { continue };
             if value.is_nan() || value < 0.0 {
                 return Err(Error::BadOption {
@@ -568,6 +670,7 @@ impl Change {
         let numbers = given.flat_map(|(what, vector)| vector.map(|value| (what, value)));
         let numbers =
             numbers.chain([self.mass, self.radius].into_iter().flatten().map(|value| ("mass or radius", value)));
+        let numbers = numbers.chain(self.softening.map(|value| ("softening", value)));
         for (what, value) in numbers {
             if !value.is_finite() {
                 return Err(Error::NotFinite { what: format!("the {what} of body {identifier}"), value });
@@ -583,6 +686,8 @@ mod change_tests;
 mod collision_tests;
 #[cfg(test)]
 mod field_tests;
+#[cfg(test)]
+mod group_tests;
 #[cfg(test)]
 mod subsystem_tests;
 #[cfg(test)]

@@ -95,13 +95,20 @@ impl Encounters {
         Ok(())
     }
 
-    /// Looks for approaches at a time among the bodies that are near each.
-    pub fn look_among(&mut self, bodies: &[Body], near: &NeighbourTable, time: f64) -> Result<()> {
+    /// Looks for approaches at a time among the bodies that are near each, as far as two of them
+    /// `count`.
+    pub fn look_among(
+        &mut self,
+        bodies: &[Body],
+        near: &NeighbourTable,
+        time: f64,
+        count: impl Fn(usize, usize) -> bool,
+    ) -> Result<()> {
         for body in 0..bodies.len() {
             for other in near.of(body).iter().map(|other| *other as usize).filter(|other| *other > body) {
                 let (here, there) = (bodies[body].position, bodies[other].position);
                 let distance = length(&vector(|k| here[k] - there[k]));
-                if distance < self.approach {
+                if distance < self.approach && count(body, other) {
                     self.put(EncounterKind::Approach, [body, other], distance, time)?;
                 }
             }

@@ -4,6 +4,8 @@ use kyoho_core::{Order, Precision, Result, TreeAccuracy, memory};
 use kyoho_engine::{Setup, System};
 
 use super::body::{Body, Vector, length, sum};
+use super::group_sums::sum_by_groups;
+use super::groups::Groups;
 use super::subsystems::Subsystem;
 
 /// The energies of all bodies at one time.
@@ -117,6 +119,43 @@ impl Energies {
         let forces = self.system.wait()?;
         let found = (0..places.len()).map(|number| (forces.potential(number), forces.acceleration(number)));
         memory::collected(found, FORCES)
+    }
+
+    /// Takes this softening length from now on.
+    pub fn set_softening(&mut self, softening: f64) {
+        self.softening = softening;
+    }
+
+    /// Returns the potentials and accelerations as [`Energies::forces`] does, of bodies that feel some
+    /// groups alone.
+    pub fn forces_of_groups(
+        &mut self,
+        bodies: &[Body],
+        places: &[usize],
+        groups: &Groups,
+    ) -> Result<Vec<(f64, Vector)>> {
+        let mut found = memory::filled(places.len(), (0.0, [0.0; 3]), FORCES)?;
+        let sinks = (places.len(), |sink: usize| places[sink]);
+        sum_by_groups(&mut self.system, (groups, self.gravity), bodies, sinks, |sink, _, (forces, row)| {
+            let (potential, acceleration) = &mut found[sink];
+            *potential += forces.potential(row);
+            let more = forces.acceleration(row);
+            acceleration.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the energies of bodies that feel some groups alone. Two bodies that feel one another
+    /// count once, and so do two of which one feels the other.
+    pub fn of_groups(&mut self, bodies: &[Body], groups: &Groups) -> Result<Energy> {
+        let mut terms = memory::filled(bodies.len(), 0.0, FORCES)?;
+        let sinks = (bodies.len(), |body: usize| body);
+        sum_by_groups(&mut self.system, (groups, self.gravity), bodies, sinks, |body, group, (forces, row)| {
+            let part = if groups.feels(group, groups.of(body)) { 0.5 } else { 1.0 };
+            terms[body] += part * bodies[body].mass * forces.potential(row);
+        })?;
+        let kinetic = 0.5 * sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2)));
+        Ok(Energy { kinetic, potential: sum(terms), field: 0.0 })
     }
 
     /// Returns the energies of these bodies, which must belong to one time; they have none in fields.

@@ -9,6 +9,9 @@ use kyoho_methods::device_arrays::Motion;
 use super::body::{Body, Vector, add, vector};
 use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
+use super::group_sums::sum_by_groups;
+use super::groups::Groups;
+use super::hermite::MOST;
 use super::numbering::Numbering;
 use super::plan::{Plan, whole};
 use super::subsystems::Subsystem;
@@ -22,6 +25,8 @@ pub struct Leapfrog {
     bodies: Vec<Body>,
     /// The bodies that are sources, by the numbers that are their addresses.
     numbering: Numbering,
+    /// The groups of bodies, if these differ.
+    groups: Option<Groups>,
     fields: Fields,
     /// What rounding took off each position and velocity since the interval began.
     lost: Vec<[Vector; 2]>,
@@ -54,6 +59,7 @@ impl Leapfrog {
             plan,
             bodies,
             numbering,
+            groups: None,
             fields,
             lost,
             threads,
@@ -95,6 +101,17 @@ impl Leapfrog {
             (number, [position, vector(|k| velocity[k] + kick * acceleration[k])])
         };
         let of_fields = self.fields.derivatives(time, (bodies.len(), 1), body, |_| Default::default())?;
+        let step = self.plan.step;
+        if let Some(groups) = &self.groups {
+            let mut found = memory::filled(bodies.len(), [0.0; 3], "accelerations")?;
+            sum_by_groups(&mut self.system, (groups, gravity), bodies, (bodies.len(), |body| body), |body, _, of| {
+                let (forces, row) = of;
+                let (so_far, more) = (found[body], forces.acceleration(row));
+                found[body] = vector(|k| so_far[k] + more[k]);
+            })?;
+            give(&self.threads, &mut self.bodies, step, (|number| found[number], of_fields));
+            return Ok(());
+        }
         let (numbering, sources) = (&self.numbering, self.numbering.sources());
         let source = |address: usize| {
             let number = numbering.place(address);
@@ -104,13 +121,8 @@ impl Leapfrog {
         self.system.keep_sources_below(sources)?;
         let (count, softening) = (bodies.len(), self.plan.softening);
         self.system.start_from_fn(sources, true, count, |number| bodies[number].sink(number, softening))?;
-        let (forces, step) = (self.system.wait()?, self.plan.step);
-        each_of(&self.threads, &mut self.bodies, |number, body| {
-            let acceleration = forces.acceleration(number);
-            let [of_field, ..] = of_fields.get(number).copied().unwrap_or_default();
-            body.derivatives[0] = vector(|k| acceleration[k] + of_field[k]);
-            body.step = step;
-        });
+        let forces = self.system.wait()?;
+        give(&self.threads, &mut self.bodies, step, (|number| forces.acceleration(number), of_fields));
         Ok(())
     }
 
@@ -203,10 +215,17 @@ impl Leapfrog {
         let Some(encounters) = &mut self.encounters else { return Ok(false) };
         if encounters.approach() > 0.0 {
             let radius2 = encounters.approach().powi(2);
+            if self.groups.is_some() {
+                // The system has the sources of one group.
+                let source = |body: usize| self.bodies[body].source(Order::Second, body, 1.0, 0.0);
+                self.system.set_sources(self.bodies.len(), source)?;
+                self.system.keep_sources_below(self.bodies.len())?;
+            }
             let sink = |(number, body): (usize, &Body)| Sink { radius2, ..body.sink(number, 0.0) };
             let sinks = self.bodies.iter().enumerate().map(sink);
             let near = self.system.find_neighbours(self.bodies.len(), true, sinks)?;
-            encounters.look_among(&self.bodies, near, time)?;
+            let feel = |one, other| self.groups.as_ref().is_none_or(|groups| groups.touch(one, other));
+            encounters.look_among(&self.bodies, near, time, feel)?;
         }
         if encounters.has_radii() {
             let path = |number: usize| Path::of(&self.before[number], &self.bodies[number], step);
@@ -272,6 +291,21 @@ fn each_of(threads: &Threads, bodies: &mut [Body], change: impl Fn(usize, &mut B
     });
 }
 
+/// Gives bodies their accelerations, by other bodies and by fields if there are some, and their step.
+fn give(
+    threads: &Threads,
+    bodies: &mut [Body],
+    step: f64,
+    (acceleration, of_fields): (impl Fn(usize) -> Vector + Sync, &[[Vector; MOST]]),
+) {
+    each_of(threads, bodies, |number, body| {
+        let acceleration = acceleration(number);
+        let [of_field, ..] = of_fields.get(number).copied().unwrap_or_default();
+        body.derivatives[0] = vector(|k| acceleration[k] + of_field[k]);
+        body.step = step;
+    });
+}
+
 /// Returns all bodies as sinks.
 fn sinks(bodies: &[Body], softening: f64) -> impl ExactSizeIterator<Item = Sink> {
     bodies.iter().enumerate().map(move |(number, body)| body.sink(number, softening))
@@ -298,8 +332,9 @@ impl Integrator for Leapfrog {
         // of it, so it is computed from the number of steps.
         let step = interval / steps as f64;
         self.choose_sources()?;
-        // Encounters are looked for by the host, which knows fields too.
-        let is_of_host = self.encounters.is_some() || self.numbering.leaves_out() || !self.fields.is_empty();
+        // Encounters are looked for by the host, which knows fields and groups too.
+        let differ = self.groups.is_some() || self.numbering.leaves_out();
+        let is_of_host = self.encounters.is_some() || differ || !self.fields.is_empty();
         if !is_of_host && self.advance_on_device(steps, step, go_on)? {
             return Ok(None);
         }
@@ -339,6 +374,12 @@ impl Integrator for Leapfrog {
         Ok(())
     }
 
+    fn set_groups(&mut self, groups: Option<Groups>) -> Result<()> {
+        self.is_kept = false;
+        self.groups = groups;
+        Ok(())
+    }
+
     fn set_plan(&mut self, plan: Plan) {
         // Masses on the device have the factor of gravity.
         self.is_kept = false;
@@ -366,7 +407,7 @@ impl Integrator for Leapfrog {
     }
 
     fn tree_errors(&mut self, samples: usize) -> Result<Option<TreeErrors>> {
-        if self.plan.tree.is_none() {
+        if self.plan.tree.is_none() || self.groups.is_some() {
             return Ok(None);
         }
         let before = self.system.statistics().interactions;

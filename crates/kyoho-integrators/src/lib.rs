@@ -9,6 +9,8 @@ pub mod cluster;
 pub mod encounters;
 pub mod energy;
 pub mod fields;
+mod group_sums;
+pub mod groups;
 mod hermite;
 mod leapfrog;
 mod numbering;
@@ -25,6 +27,7 @@ use kyoho_engine::{System, TreeErrors};
 use body::Body;
 use encounters::{Encounter, Encounters};
 use fields::Fields;
+use groups::Groups;
 use hermite::{Hermite, Scheme};
 use leapfrog::Leapfrog;
 use plan::Plan;
@@ -120,6 +123,10 @@ pub trait Integrator {
 
     /// Goes on by another plan of the same order, gravity, softening and tree.
     fn set_plan(&mut self, plan: Plan);
+
+    /// Groups the bodies from now on, each of which feels some groups alone and has their softening;
+    /// `None` lets all feel all others with that of the plan. Then [`Integrator::start`] has to follow.
+    fn set_groups(&mut self, groups: Option<Groups>) -> Result<()>;
 
     /// Looks for encounters of bodies from now on, if there is something to look for.
     fn watch(&mut self, encounters: Option<Encounters>);

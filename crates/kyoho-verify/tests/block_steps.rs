@@ -11,6 +11,7 @@ use kyoho_engine::{Setup, Stepper, System};
 use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_integrators::body::Body;
 use kyoho_integrators::fields::{Field, Fields};
+use kyoho_integrators::groups::Groups;
 use kyoho_integrators::plan::{Plan, StepCriterion};
 use kyoho_integrators::{Counts, in_fields};
 use kyoho_methods::block_steps::{AdvancedBlock, BlockOutcome, BlockSteps, DueBlock, StepRules};
@@ -141,10 +142,15 @@ impl BlockSteps for FailingDevice {
 /// Returns the bodies after two intervals, the counts, and the calls about block steps. Every third
 /// body has no mass if `some` have none.
 fn run(stepper: Stepper, fails: usize, some: bool) -> (Vec<Body>, Counts, usize) {
-    run_in(Fields::default(), stepper, fails, some)
+    run_in((Fields::default(), None), stepper, fails, some)
 }
 
-fn run_in(fields: Fields, stepper: Stepper, fails: usize, some: bool) -> (Vec<Body>, Counts, usize) {
+fn run_in(
+    (fields, groups): (Fields, Option<Groups>),
+    stepper: Stepper,
+    fails: usize,
+    some: bool,
+) -> (Vec<Body>, Counts, usize) {
     let setup = Setup {
         backend: Backend::OpenCl,
         crossover: Some(0),
@@ -173,6 +179,10 @@ fn run_in(fields: Fields, stepper: Stepper, fails: usize, some: bool) -> (Vec<Bo
     bodies.iter_mut().step_by(3).filter(|_| some).for_each(|body| body.mass = 0.0);
     let system = System::on(Box::new(machine), &setup).unwrap();
     let mut integrator = in_fields(system, &plan, bodies, fields).unwrap();
+    if groups.is_some() {
+        integrator.set_groups(groups).unwrap();
+        integrator.start().unwrap();
+    }
     for _ in 0..2 {
         integrator.advance(&mut |_, _| true).unwrap();
     }
@@ -221,9 +231,30 @@ fn the_host_makes_the_steps_of_bodies_in_fields() {
         let parameters: [(&str, &[f64]); 2] = [("mass", &[2.0]), ("radius", &[1.0])];
         let mut fields = Fields::new(1.0, 1);
         fields.add(Field::new("plummer", &parameters, Order::Fourth, Level::best()).unwrap()).unwrap();
-        run_in(fields, stepper, usize::MAX, true)
+        run_in((fields, None), stepper, usize::MAX, true)
     };
     let (on_host, on_device) = (run(Stepper::Host), run(Stepper::Device));
     assert!(on_device.2 == 0 && on_host == on_device);
     assert!(on_host.0 != self::run(Stepper::Host, usize::MAX, true).0);
+}
+
+#[test]
+fn the_host_makes_the_steps_of_bodies_in_groups() {
+    if Backend::OpenCl.devices().is_err() {
+        eprintln!("skipped, as there is no OpenCL device");
+        return;
+    }
+    let run = |stepper: Stepper| {
+        let mut groups = Groups::one(1.0 / 64.0);
+        groups.add(1.0 / 16.0).unwrap();
+        groups.set_feels(0, 1, false);
+        groups.reserve(120).unwrap();
+        (0..120).for_each(|place| groups.push(place % 2));
+        run_in((Fields::default(), Some(groups)), stepper, usize::MAX, true)
+    };
+    let (on_host, on_device) = (run(Stepper::Host), run(Stepper::Device));
+    assert!(on_device.2 == 0 && on_host == on_device);
+    // Of 80 bodies with mass 40 are felt by all, and the others by half of the bodies.
+    let all = self::run(Stepper::Host, usize::MAX, true);
+    assert!(on_host.0 != all.0 && on_host.1.interactions < on_host.1.steps * 80, "{:?}", on_host.1);
 }

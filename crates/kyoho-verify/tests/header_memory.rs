@@ -413,6 +413,15 @@ fn integrators(order: i32, accuracy: f64, subsystem_radius: f64) -> Vec<u64> {
         ptr::null()
     ));
     bodies.count = 10;
+    let (mut group, mut feels, mut own) = (0, [0; 2], 0.0);
+    let of_group = [1; 10];
+    if subsystem_radius == 0.0 {
+        swept!(kyoho_integrator_add_group(integrator, 0.05, &raw mut group));
+        swept!(kyoho_integrator_set_feels(integrator, 0, group, 0));
+        swept!(kyoho_integrator_group(integrator, 0, &raw mut own, 2, feels.as_mut_ptr()));
+        assert_eq!((group, feels, own), (1, [1, 0], softening));
+        bodies.groups.data = of_group.as_ptr();
+    }
     swept!(kyoho_integrator_set_bodies(integrator, &raw const bodies));
     swept!(kyoho_integrator_remove_bodies(integrator, 5, known[100..].as_ptr()));
     swept!(kyoho_integrator_evolve(integrator, 1.0 / 16.0, ptr::null(), &raw mut evolution));

@@ -113,6 +113,8 @@ unsafe fn changes(bodies: *const kyoho_bodies, are_added: bool) -> Result<Vec<(i
     let positions: Option<Rows<f64, 3>> = Rows::required("kyoho_bodies.positions", given.positions, needed)?;
     let velocities: Option<Rows<f64, 3>> = Rows::optional("kyoho_bodies.velocities", given.velocities)?;
     let radii: Option<Rows<f64, 1>> = Rows::optional("kyoho_bodies.radii", given.radii)?;
+    let groups: Option<Rows<i32, 1>> = Rows::optional("kyoho_bodies.groups", given.groups)?;
+    let softenings: Option<Rows<f64, 1>> = Rows::optional("kyoho_bodies.softenings", given.softenings)?;
     let change = |row: usize| {
         // SAFETY: the arrays have more than `row` rows.
         unsafe {
@@ -121,6 +123,8 @@ unsafe fn changes(bodies: *const kyoho_bodies, are_added: bool) -> Result<Vec<(i
                 position: positions.map(|positions| positions.read(row)),
                 velocity: velocities.map(|velocities| velocities.read(row)),
                 radius: radii.map(|radii| radii.read(row)[0]),
+                group: groups.map(|groups| groups.read(row)[0]),
+                softening: softenings.map(|softenings| softenings.read(row)[0]),
             };
             (identifiers.map_or(0, |identifiers| identifiers.read(row)[0]), change)
         }
@@ -131,8 +135,9 @@ unsafe fn changes(bodies: *const kyoho_bodies, are_added: bool) -> Result<Vec<(i
 /// Adds bodies at the time of the integrator.
 ///
 /// Errors, after which no body was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
-/// KYOHO_BAD_OPTION (an identifier that another body has, a mass or radius below 0, or a stride
-/// that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
+/// KYOHO_BAD_OPTION (an identifier that another body has, a mass, radius or softening below 0, a
+/// group that there is not, more groups than 16, or a stride that is not allowed),
+/// KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_integrator_add_bodies(
     integrator: *mut kyoho_integrator,
@@ -187,6 +192,8 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
         let positions: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.positions", wanted.positions)?;
         let velocities: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.velocities", wanted.velocities)?;
         let radii: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.radii", wanted.radii)?;
+        let groups: Option<Rows<i32, 1>> = Rows::optional("kyoho_body_states.groups", wanted.groups)?;
+        let softenings: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.softenings", wanted.softenings)?;
         // All places are known before the first body is written.
         let mut places = memory::room(count, "the places of bodies")?;
         for row in 0..count {
@@ -205,6 +212,8 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
                 put(positions, row, position);
                 put(velocities, row, velocity);
                 put(radii, row, [cluster.radii()[place]]);
+                put(groups, row, [cluster.groups().of(place) as i32]);
+                put(softenings, row, [cluster.groups().softening(cluster.groups().of(place))]);
             }
         }
         Ok(())
@@ -278,6 +287,88 @@ pub unsafe extern "C" fn kyoho_integrator_identifiers(
         let to = unsafe { Output::new("identifiers", identifiers, all.len()) };
         to.require()?;
         to.set_from(0, all.iter().copied());
+        Ok(())
+    })
+}
+
+/// Adds a group of bodies with this softening length. It feels all groups, itself too, and all feel
+/// it, until `kyoho_integrator_set_feels`. `group` receives its number. Group 0, that of bodies for
+/// which none is given, is always there and has the softening of the integrator's options. The
+/// squared softening of a pair is the mean of those of both bodies.
+///
+/// Each group costs a sum of its own in every step, and block steps are the host's where bodies of
+/// several groups have another softening or feel others. There are at most 16.
+///
+/// Errors, after which no group was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION
+/// (a softening below 0 or not finite, more than 16 groups, or an integrator with subsystems).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_add_group(
+    integrator: *mut kyoho_integrator,
+    softening: f64,
+    group: *mut i32,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let number = required("group", group)?;
+        let added = cluster.add_group(softening)? as i32;
+        // SAFETY: room for a number.
+        unsafe { boundary::write(number, added) };
+        Ok(())
+    })
+}
+
+/// Lets the bodies of a group feel those of another one, or of the same, from now on, or not where
+/// `feels` is 0. It need not be mutual, but without reaction the energy is not conserved. The next
+/// evolution begins with new forces of all bodies.
+///
+/// A pair of which one body feels the other counts once in the potential energy. Bodies that do not
+/// feel one another have no approach, but they collide.
+///
+/// Errors, after which nothing was changed: KYOHO_BAD_HANDLE, KYOHO_BAD_OPTION (a group that there
+/// is not, `feels` that is neither 0 nor 1, or an integrator with subsystems).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_set_feels(
+    integrator: *mut kyoho_integrator,
+    group: i32,
+    other: i32,
+    feels: i32,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let feels = match feels {
+            0 => false,
+            1 => true,
+            _ => return Err(bad_field("feels", feels, "0 (no), 1 (yes)")),
+        };
+        cluster.set_feels(group.into(), other.into(), feels)
+    })
+}
+
+/// Describes a group: its softening length, and in `feels` whether it feels each group, 1 or 0, from
+/// group 0 on. `feels` has room for `capacity` numbers, at least `kyoho_integration.group_count`.
+/// Both pointers may be NULL.
+///
+/// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT (a negative capacity),
+/// KYOHO_BAD_OPTION (a group that there is not), KYOHO_BUFFER_TOO_SMALL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_group(
+    integrator: *mut kyoho_integrator,
+    group: i32,
+    softening: *mut f64,
+    capacity: i32,
+    feels: *mut i32,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        let groups = cluster.groups();
+        let (group, room) = (groups.check("the group", group.into())?, arrays::count("capacity", capacity)?);
+        if !feels.is_null() && room < groups.count() {
+            return Err(Error::BufferTooSmall { what: "the array of feels", needed: groups.count(), room });
+        }
+        // SAFETY: null or room for a number.
+        unsafe { boundary::write(softening, groups.softening(group)) };
+        if !feels.is_null() {
+            // SAFETY: the array has room for `capacity`, by the caller's promise.
+            let to = unsafe { Output::new("feels", feels, groups.count()) };
+            to.set_from(0, (0..groups.count()).map(|other| i32::from(groups.feels(group, other))));
+        }
         Ok(())
     })
 }
@@ -651,9 +742,9 @@ pub unsafe extern "C" fn kyoho_integrator_field_energy(
 }
 
 /// Writes the state of an integrator: its bodies with their identifiers, radii and time, the steps
-/// and derivatives with which the next evolution goes on, and its fields. `state` has room for
-/// `room` bytes, and may be NULL if there is none; `needed`, which may be NULL, receives the bytes
-/// of the state.
+/// and derivatives with which the next evolution goes on, its fields, and its groups. `state` has
+/// room for `room` bytes, and may be NULL if there is none; `needed`, which may be NULL, receives
+/// the bytes of the state.
 ///
 /// An integrator of the same order that is given these bytes by `kyoho_integrator_set_state` goes on
 /// with the same bits, if it was made with the same options, on the same kind of device, by the
@@ -725,6 +816,7 @@ pub unsafe extern "C" fn kyoho_integrator_describe(
             limited_steps,
             interactions,
             energy_jumps,
+            group_count: cluster.groups().count() as i64,
             ..empty()
         };
         if let Some(([first, second], jump)) = cluster.energy_jump() {

@@ -147,7 +147,7 @@ mod tests {
                 .zip(&stars)
                 .map(|(number, star)| {
                     let (position, velocity) = (Some(star.position), Some(star.velocity));
-                    (number, Change { mass: Some(0.0), position, velocity, radius: None })
+                    (number, Change { mass: Some(0.0), position, velocity, ..Change::default() })
                 })
                 .collect();
             cluster.add(&bodies).unwrap();

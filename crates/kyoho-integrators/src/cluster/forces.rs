@@ -13,7 +13,13 @@ impl Cluster {
     pub fn forces(&mut self, places: &[usize]) -> Result<Vec<(f64, Vector)>> {
         let (energies, integrator, time) = (&mut self.energies, &mut self.integrator, self.time);
         let energies = made(energies, &self.setup, &self.choices, self.tree)?;
-        let mut found = energies.forces(integrator.bodies(), places)?;
+        let mut found = match self.groups.as_one() {
+            Some(softening) => {
+                energies.set_softening(softening);
+                energies.forces(integrator.bodies(), places)?
+            }
+            None => energies.forces_of_groups(integrator.bodies(), places, &self.groups)?,
+        };
         if integrator.fields().is_empty() {
             return Ok(found);
         }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::body::{Body, Vector};
 use crate::fields::{Centre, Field};
+use crate::groups::{Groups, MOST_GROUPS};
 use crate::subsystems::Subsystem;
 use kyoho_core::{Error, Result, memory};
 use kyoho_few_body::System as FewBodies;
@@ -11,20 +12,23 @@ use kyoho_few_body::System as FewBodies;
 use super::{BODIES, Change, Cluster};
 
 /// The first word of a state, which names its form.
-const FORM: u64 = u64::from_le_bytes(*b"kyoho  4");
+const FORM: u64 = u64::from_le_bytes(*b"kyoho  5");
 /// The words before the bodies: the form, the order, the number of bodies, the time, whether bodies
-/// have changed since their forces were computed, the number of fields, that of subsystems, and the
-/// distance at which these form. The fields follow the bodies, each with the length of its text, the text
+/// have changed since their forces were computed, the number of fields, that of subsystems, the
+/// distance at which these form, and the number of groups. The fields follow the bodies, each with the length of its text, the text
 /// in whole words, the number of its numbers, these, the number of the nodes of its centre, the number of
-/// their numbers, and these. The subsystems follow the fields.
-const HEAD: usize = 8;
+/// their numbers, and these. The subsystems follow the fields, and then each group: its softening, which
+/// of the first one is that of the options, and the groups that it feels, a bit for each.
+const HEAD: usize = 9;
 /// The words of a subsystem before its members: their number, whether others are near, and the 26 numbers
 /// of the centre of mass.
 const OF_SUBSYSTEM: usize = 28;
 /// The words of a member: its place, its position and its velocity.
 const OF_MEMBER: usize = 7;
-/// The words of a body: its identifier, its radius, and its 26 numbers.
-const WORDS: usize = 28;
+/// The words of a group.
+const OF_GROUP: usize = 2;
+/// The words of a body: its identifier, its group, its radius, and its 26 numbers.
+const WORDS: usize = 29;
 /// The bytes of a word.
 const WORD: usize = size_of::<u64>();
 
@@ -38,7 +42,8 @@ impl Cluster {
         let of_subsystem = |subsystem: &Subsystem| OF_SUBSYSTEM + OF_MEMBER * subsystem.members.len();
         let of_subsystems: usize = self.subsystems().0.iter().map(of_subsystem).sum();
         let of_fields: usize = self.fields().iter().map(of_field).sum();
-        WORD * (HEAD + WORDS * self.identifiers.len() + of_fields + of_subsystems)
+        let of_groups = OF_GROUP * self.groups.count();
+        WORD * (HEAD + WORDS * self.identifiers.len() + of_fields + of_subsystems + of_groups)
     }
 
     /// Returns the bodies with their time, their steps, the derivatives that the integrator has of
@@ -52,9 +57,11 @@ impl Cluster {
         let [count, fields] = [self.identifiers.len(), self.fields().len()].map(|count| count as u64);
         let (subsystems, radius) = self.subsystems();
         let head = [FORM, self.setup.order as u64, count, self.time.to_bits(), u64::from(self.is_changed), fields];
-        head.into_iter().chain([subsystems.len() as u64, radius.to_bits()]).for_each(&mut put);
-        for ((identifier, radius), body) in self.identifiers.iter().zip(&self.radii).zip(self.bodies()) {
-            put(identifier.cast_unsigned());
+        let more = [subsystems.len() as u64, radius.to_bits(), self.groups.count() as u64];
+        head.into_iter().chain(more).for_each(&mut put);
+        let named = self.identifiers.iter().zip(&self.radii);
+        for (place, ((identifier, radius), body)) in named.zip(self.bodies()).enumerate() {
+            [identifier.cast_unsigned(), self.groups.of(place) as u64].into_iter().for_each(&mut put);
             [*radius].into_iter().chain(numbers(body)).for_each(|number| put(number.to_bits()));
         }
         for field in self.fields() {
@@ -78,6 +85,10 @@ impl Cluster {
                 [inner.positions[row], inner.velocities[row]].as_flattened().iter().for_each(|x| put(x.to_bits()));
             }
         }
+        for group in 0..self.groups.count() {
+            put(self.groups.softening(group).to_bits());
+            put(self.groups.felt_by(group).into());
+        }
         Ok(bytes)
     }
 
@@ -86,14 +97,20 @@ impl Cluster {
     pub fn set_state(&mut self, bytes: &[u8]) -> Result<()> {
         let (words, rest) = bytes.as_chunks::<WORD>();
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
-        let [form, order, count, time, is_changed, fields, subsystems, radius] =
+        let [form, order, count, time, is_changed, fields, subsystems, radius, group_count] =
             std::array::from_fn(|_| words.next().unwrap_or(0));
         let is_wrong = || wrong("the state", bytes.len(), "the bytes that kyoho_integrator_state gave, all of them");
         let bodies = usize::try_from(count).ok().filter(|bodies| *bodies <= words.len() / WORDS);
         let Some(bodies) = bodies.filter(|_| bytes.len() >= WORD * HEAD && rest.is_empty()) else {
             return Err(is_wrong());
         };
-        if form != FORM || is_changed > 1 || (fields == 0 && subsystems == 0 && words.len() != bodies * WORDS) {
+        let Some(group_count) = usize::try_from(group_count).ok().filter(|count| (1..=MOST_GROUPS).contains(count))
+        else {
+            return Err(is_wrong());
+        };
+        let has_more = fields > 0 || subsystems > 0;
+        let of_groups = OF_GROUP * group_count;
+        if form != FORM || is_changed > 1 || (!has_more && words.len() != bodies * WORDS + of_groups) {
             return Err(is_wrong());
         }
         if order != self.setup.order as u64 {
@@ -106,24 +123,33 @@ impl Cluster {
         let mut identifiers = memory::room(bodies, BODIES)?;
         let mut radii = memory::room(bodies, BODIES)?;
         let mut all = memory::room(bodies, BODIES)?;
+        let mut of_bodies = memory::room(bodies, BODIES)?;
         let mut places = HashMap::new();
         places.try_reserve(bodies).map_err(|_| memory::none::<(i64, usize)>(bodies, BODIES))?;
         for place in 0..bodies {
             let identifier = words.next().unwrap_or(0).cast_signed();
+            let group = usize::try_from(words.next().unwrap_or(0)).unwrap_or(usize::MAX);
             let mut number = || f64::from_bits(words.next().unwrap_or(0));
             let radius = number();
             let Body { step, mass, position, velocity, derivatives } = body(&mut number);
-            let numbers =
-                Change { mass: Some(mass), position: Some(position), velocity: Some(velocity), radius: Some(radius) };
-            numbers.check(identifier)?;
+            let numbers = Change {
+                mass: Some(mass),
+                position: Some(position),
+                velocity: Some(velocity),
+                radius: Some(radius),
+                ..Change::default()
+            };
+            numbers.check(identifier, &self.groups)?;
             let has_step = step > 0.0 || (step == 0.0 && is_changed == 1);
             let are_finite = derivatives.iter().flatten().all(|number: &f64| number.is_finite()) && step.is_finite();
-            if places.insert(identifier, place).is_some() || !has_step || !are_finite {
+            let is_alone = places.insert(identifier, place).is_none();
+            if !is_alone || !has_step || !are_finite || group >= group_count {
                 let name = format!("the state of body {identifier}");
                 return Err(wrong(&name, "damaged", "finite numbers, a step above 0, and one body of an identifier"));
             }
             identifiers.push(identifier);
             radii.push(radius);
+            of_bodies.push(group);
             all.push(Body { step, mass, position, velocity, derivatives });
         }
         let mut known = Vec::new();
@@ -131,25 +157,53 @@ impl Cluster {
             let field = self.field(&mut words).ok_or_else(is_wrong)??;
             memory::push(&mut known, field, "fields")?;
         }
-        let mut groups = Vec::new();
+        let mut found = Vec::new();
         for _ in 0..subsystems {
             let subsystem = subsystem(&mut words, &all).ok_or_else(is_wrong)??;
-            memory::push(&mut groups, subsystem, SUBSYSTEM)?;
+            memory::push(&mut found, subsystem, SUBSYSTEM)?;
         }
+        if words.len() != of_groups {
+            return Err(is_wrong());
+        }
+        let mut groups = self.groups_of_state(&mut words, group_count)?;
+        groups.reserve(bodies)?;
+        of_bodies.iter().for_each(|group| groups.push(*group));
         let radius = f64::from_bits(radius);
-        if words.next().is_some() || !(radius >= 0.0 && radius.is_finite()) || !are_apart(&groups, bodies)? {
+        if !(radius >= 0.0 && radius.is_finite() && are_apart(&found, bodies)?) {
             return Err(is_wrong());
         }
         if subsystems > 0 && !self.integrator.has_subsystems() {
             let name = "the subsystems of the state";
             return Err(wrong(name, subsystems, "0, for an integrator that was made without subsystems"));
         }
-        self.integrator.resume(all, groups, radius)?;
+        self.integrator.resume(all, found, radius)?;
         self.integrator.fields_mut().replace(known);
         (self.time, self.identifiers, self.radii, self.places) = (time, identifiers, radii, places);
-        (self.is_changed, self.has_other_radii) = (is_changed == 1, true);
+        (self.is_changed, self.has_other_radii, self.has_other_groups) = (is_changed == 1, true, true);
+        self.groups = groups;
         self.encounters.clear();
         Ok(())
+    }
+
+    /// Reads so many groups of a state, still without bodies.
+    fn groups_of_state(&self, words: &mut impl Iterator<Item = u64>, count: usize) -> Result<Groups> {
+        let mut groups = Groups::one(self.choices.softening);
+        let mut felt = [0; MOST_GROUPS];
+        for (group, felt) in felt.iter_mut().enumerate().take(count) {
+            let softening = f64::from_bits(words.next().unwrap_or(0));
+            *felt = words.next().unwrap_or(0);
+            if *felt >> count != 0 {
+                return Err(wrong("the groups of the state", "damaged", "a bit for each group that is felt"));
+            }
+            if group > 0 {
+                groups.add(softening)?;
+            }
+        }
+        for (group, felt) in felt.into_iter().enumerate().take(count) {
+            (0..count).for_each(|other| groups.set_feels(group, other, felt >> other & 1 == 1));
+        }
+        self.require_plain_groups(&groups)?;
+        Ok(groups)
     }
 
     /// Reads a field of a state; `None` if it is not whole.

@@ -128,8 +128,8 @@ fn damaged_states_and_wrong_choices_are_refused() {
     for cut in 1..40 {
         assert!(second.set_state(&state[..state.len() - 8 * cut]).is_err(), "{cut}");
     }
-    // The place of the last member, before its six numbers.
-    let place = state.len() - 7 * 8;
+    // The place of the last member, before its six numbers and the two words of a group.
+    let place = state.len() - 9 * 8;
     for wrong in [0u64, 1 << 40, u64::MAX] {
         let mut damaged = state.clone();
         damaged[place..place + 8].copy_from_slice(&wrong.to_le_bytes());

@@ -12,7 +12,7 @@ pub fn cluster(order: Order, choices: Choices) -> Cluster {
 }
 
 pub fn body(identifier: i64, mass: f64, position: Vector, velocity: Vector) -> (i64, Change) {
-    let change = Change { mass: Some(mass), position: Some(position), velocity: Some(velocity), radius: None };
+    let change = Change { mass: Some(mass), position: Some(position), velocity: Some(velocity), ..Change::default() };
     (identifier, change)
 }
 

@@ -12,6 +12,7 @@ use kyoho_core::{Forces, Sink};
 use kyoho_hal::threads::Threads;
 
 use super::criterion::Criterion;
+use super::grouped::Grouped;
 use super::schedule::next_step;
 use super::scheme::{EIGHTH, FOURTH, MOST, SIXTH, Scheme, given, predicted};
 
@@ -42,6 +43,7 @@ pub struct Block<'a> {
     pub scheme: &'static Scheme,
     pub criterion: Criterion,
     pub plan: &'a Plan,
+    pub grouped: &'a Grouped,
     /// The time as a fraction of the interval.
     pub now: f64,
 }
@@ -85,10 +87,11 @@ impl Block<'_> {
     /// sink: what the last digits of two bodies, as they are kept and as they are predicted, change
     /// of the pull of all on one at the distance of the nearest.
     #[inline(always)]
-    fn rounding(&self, position: &Vector, forces: &Forces, sink: usize) -> f64 {
+    fn rounding(&self, position: &Vector, forces: &Forces, (sink, number): (usize, usize)) -> f64 {
+        let softening = self.grouped.softening_of_nearest(self.plan, number, forces.nearest(sink));
         let size = position.iter().fold(0.0f64, |size, component| size.max(component.abs()));
         let distance2 = forces.nearest(sink).map_or(f64::INFINITY, |nearest| nearest.distance2);
-        let distance2 = distance2 + self.plan.softening * self.plan.softening;
+        let distance2 = distance2 + softening * softening;
         if distance2 > 0.0 { 8.0 * f64::EPSILON * size * forces.potential(sink).abs() / distance2 } else { 0.0 }
     }
 
@@ -154,7 +157,7 @@ impl Block<'_> {
             let Moving { lost, body } = &mut moving[*number - first];
             let force = fields.get(sink + place).copied().unwrap_or_else(|| given(forces, sink + place));
             let corrected = scheme.correct(body, lost, body.step, &force);
-            let rounding = self.rounding(&corrected.body.position, forces, sink + place);
+            let rounding = self.rounding(&corrected.body.position, forces, (sink + place, *number));
             let wanted = self.criterion.wanted(scheme, body, body.step, &corrected, rounding);
             limited += u64::from(self.plan.is_limited(wanted));
             let allowed = self.plan.allowed(wanted);

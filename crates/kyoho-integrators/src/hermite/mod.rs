@@ -8,6 +8,7 @@
 mod block;
 mod collisions;
 mod criterion;
+mod grouped;
 mod kept;
 mod on_device;
 mod passages;
@@ -24,6 +25,7 @@ use kyoho_methods::block_steps::WATCHED;
 use super::body::Body;
 use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
+use super::groups::Groups;
 use super::numbering::Numbering;
 use super::plan::Plan;
 use super::subsystems::Subsystem;
@@ -32,13 +34,14 @@ use super::{Approach, Counts, EnergyJump, GoOn, Integrator, closer};
 use block::{Block, FAR, Moving, Steps};
 use collisions::{Bodies, Collisions};
 use criterion::Criterion;
+use grouped::{GroupSystems, Grouped};
 use kept::Kept;
 use passages::Passages;
 use schedule::{Schedule, longest_before};
 use scheme::given;
 use subsystems::{Changes, Subsystems};
 
-pub use scheme::Scheme;
+pub use scheme::{MOST, Scheme};
 
 const WHAT: &str = "the bodies of a block";
 
@@ -53,6 +56,9 @@ pub struct Hermite {
     /// The bodies between meetings, by their numbers.
     moving: Vec<Moving>,
     numbering: Numbering,
+    /// The groups of bodies, and their systems in place of the one of all.
+    grouped: Grouped,
+    group_systems: GroupSystems,
     schedule: Schedule,
     /// The bodies of the block, ascending.
     members: Vec<usize>,
@@ -93,6 +99,8 @@ impl Hermite {
             bodies,
             moving: Vec::new(),
             numbering: Numbering::default(),
+            grouped: Grouped::default(),
+            group_systems: GroupSystems::default(),
             schedule: Schedule::default(),
             members: Vec::new(),
             due: Vec::new(),
@@ -137,7 +145,7 @@ impl Hermite {
             self.passages.clear();
             self.numbering = new;
         }
-        Ok(())
+        self.grouped.number(&self.numbering, self.bodies.len())
     }
 
     /// Puts all bodies, where they are, between meetings. Steps are those of the bodies, or 0.
@@ -199,10 +207,14 @@ impl Hermite {
     /// want.
     fn pass(&mut self, now: f64, numbers: &[usize], known: usize) -> Result<()> {
         let time = now * self.plan.interval;
-        let (moving, numbering) = (&mut self.moving, &self.numbering);
-        let sinks = numbers.iter().map(|&number| moving[number].body.sink(number, self.plan.softening));
+        let (moving, numbering, grouped) = (&mut self.moving, &self.numbering, &self.grouped);
+        let sink = |place: usize| moving[numbers[place]].body.sink(numbers[place], self.plan.softening);
         self.system.set_time(time)?;
-        let forces = self.system.force(numbering.sources(), true, sinks)?;
+        let forces = if grouped.is_one() {
+            self.system.force(numbering.sources(), true, (0..numbers.len()).map(sink))?
+        } else {
+            self.group_systems.sum(grouped, time, numbers, sink)?
+        };
         let body = |sink: usize| {
             let body = &moving[numbers[sink]].body;
             (numbering.place(numbers[sink]), [body.position, body.velocity])
@@ -210,7 +222,7 @@ impl Hermite {
         let counts = (numbers.len(), known);
         let with_fields = self.fields.derivatives(time, counts, body, |sink| given(&forces, sink))?;
         let of_all = |sink: usize| with_fields.get(sink).copied().unwrap_or_else(|| given(&forces, sink));
-        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, grouped, now };
         let reacting = match &mut self.subsystems {
             Some(subsystems) => subsystems.react(&block, (moving, numbers, &[]), of_all)?,
             None => &[],
@@ -219,8 +231,9 @@ impl Hermite {
             let body = &mut moving[number].body;
             let found = reacting.get(sink).copied().unwrap_or_else(|| of_all(sink));
             body.derivatives[..known].copy_from_slice(&found[..known]);
+            let softening = grouped.softening_of_nearest(&self.plan, number, forces.nearest(sink));
             let nearest = forces.nearest(sink).unwrap_or(Nearest::NONE);
-            let distance = nearest.distance2.sqrt().hypot(self.plan.softening);
+            let distance = nearest.distance2.sqrt().hypot(softening);
             if distance == 0.0 {
                 let places = [number, nearest.index as usize].map(|number| numbering.place(number) as i64);
                 return Err(Error::SamePlace { bodies: places });
@@ -237,6 +250,10 @@ impl Hermite {
         let sources = self.numbering.sources();
         let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
         let source_at = |number: usize| (number, index(subsystems, number), &moving[number].body, 0.0);
+        if !self.grouped.is_one() {
+            self.group_systems.write(&self.grouped, &self.plan, sources, source_at)?;
+            return self.group_systems.keep_sources(&self.grouped);
+        }
         write(&mut self.system, &self.plan, sources, source_at)?;
         self.system.keep_sources_below(sources)
     }
@@ -250,6 +267,9 @@ impl Hermite {
         };
         // Sources come first.
         let written = numbers.partition_point(|number| *number < self.numbering.sources());
+        if !self.grouped.is_one() {
+            return self.group_systems.write(&self.grouped, &self.plan, written, source_at);
+        }
         write(&mut self.system, &self.plan, written, source_at)
     }
 
@@ -263,7 +283,8 @@ impl Hermite {
 
     /// Advances all bodies to a time at which some were advanced last, so that they meet there.
     fn meet(&mut self, now: f64) -> Result<()> {
-        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        let (plan, grouped) = (&self.plan, &self.grouped);
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan, grouped, now };
         let stepped = self.members.iter().copied().zip(self.wanted.iter().copied());
         let stepped = memory::collected(stepped, WHAT)?;
         let mut cut = Vec::new();
@@ -301,12 +322,17 @@ impl Hermite {
     fn advance_members(&mut self, now: f64, cut: Option<&[f64]>) -> Result<()> {
         let go_on = cut.is_none();
         let (members, moving, plan) = (&self.members, &mut self.moving, &self.plan);
-        let numbering = &self.numbering;
-        let block = Block { scheme: self.scheme, criterion: self.criterion, plan, now };
+        let (numbering, grouped) = (&self.numbering, &self.grouped);
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan, grouped, now };
         let (time, sources) = (now * plan.interval, numbering.sources());
         self.system.set_time(time)?;
-        self.system.start_from_fn(sources, true, members.len(), |place| block.sink(moving, members, place))?;
-        let forces = self.system.wait()?;
+        let sink = |place: usize| block.sink(moving, members, place);
+        let forces = if grouped.is_one() {
+            self.system.start_from_fn(sources, true, members.len(), sink)?;
+            self.system.wait()?
+        } else {
+            self.group_systems.sum(grouped, time, members, sink)?
+        };
         let is_watched = members.len() <= WATCHED;
         let nearest = closer(self.approach.filter(|_| !is_watched), time, members, &forces);
         self.approach = nearer(self.approach, nearest);
@@ -320,7 +346,7 @@ impl Hermite {
         memory::lengthen(&mut self.due, members.len(), WHAT, || 0.0)?;
         memory::lengthen(&mut self.wanted, members.len(), WHAT, || 0.0)?;
         let due = &mut self.due[..members.len()];
-        let forces = self.system.forces()?;
+        let forces = if grouped.is_one() { self.system.forces() } else { self.group_systems.forces() }?;
         let body = |place: usize| {
             let [position, velocity, ..] = block.sink(moving, members, place).derivatives;
             (numbering.place(members[place]), [position, velocity])
@@ -351,7 +377,10 @@ impl Hermite {
         }
         if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
             let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));
-            let jump = self.passages.follow(plan, &pair, time, limited);
+            let softening = grouped.softening(plan, bodies);
+            let is_followed = grouped.feel_both(bodies);
+            let mut of_pair = || self.passages.follow((plan.gravity, softening), &pair, time, limited);
+            let jump = if is_followed { of_pair() } else { None };
             self.counts.energy_jumps += u64::from(jump.is_some());
             self.energy_jump = jump.or(self.energy_jump);
         }
@@ -584,6 +613,15 @@ impl Integrator for Hermite {
         Ok(())
     }
 
+    fn set_groups(&mut self, groups: Option<Groups>) -> Result<()> {
+        if let Some(groups) = &groups {
+            self.group_systems.make(groups.count(), &self.system)?;
+        }
+        self.grouped.set(groups);
+        self.passages.clear();
+        Ok(())
+    }
+
     fn set_plan(&mut self, plan: Plan) {
         self.criterion = Criterion::new(&plan);
         self.plan = plan;
@@ -618,7 +656,8 @@ impl Integrator for Hermite {
     }
 
     fn counts(&self) -> Counts {
-        Counts { interactions: self.system.statistics().interactions, ..self.counts }
+        let interactions = self.system.statistics().interactions + self.group_systems.interactions();
+        Counts { interactions, ..self.counts }
     }
 }
 

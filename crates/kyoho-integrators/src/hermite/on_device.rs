@@ -11,6 +11,7 @@ use kyoho_methods::block_steps::{
 
 use super::block::{Block, Moving};
 use super::criterion::Criterion;
+use super::grouped::Grouped;
 use super::passages::Passages;
 use super::schedule::{TICKS, ticks, time_of};
 use super::scheme::Scheme;
@@ -46,11 +47,11 @@ impl Hermite {
     /// Lets a device make block steps from a time on, at which the bodies between meetings and their
     /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
     /// `None`, and changes nothing, where no device makes such steps or one fails; devices know no
-    /// fields, no subsystems and no collisions.
+    /// fields, no subsystems, no collisions and no groups.
     pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
         let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
         let has_more = collides || !self.fields.is_empty() || self.subsystems.is_some();
-        let is_of_host = has_more || self.numbering.sources() == 0;
+        let is_of_host = has_more || !self.grouped.is_one() || self.numbering.sources() == 0;
         if is_of_host || !self.system.makes_block_steps(self.moving.len()) {
             return Ok(None);
         }
@@ -98,6 +99,7 @@ impl Hermite {
             scheme: self.scheme,
             criterion: self.criterion,
             plan: &self.plan,
+            grouped: &self.grouped,
             encounters: self.encounters.as_mut(),
             followed: Followed {
                 approach: self.approach,
@@ -134,7 +136,8 @@ impl Hermite {
 
     /// Names the bodies of the last block, which ended at a time, with the steps that they may make next.
     fn name_last_block(&mut self, now: f64, wanted: impl Iterator<Item = f64>) -> Result<()> {
-        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        let (plan, grouped) = (&self.plan, &self.grouped);
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan, grouped, now };
         self.members.clear();
         self.wanted.clear();
         for (number, (Moving { body, .. }, wanted)) in self.moving.iter().zip(wanted).enumerate() {
@@ -165,7 +168,8 @@ impl Hermite {
     /// Goes on by the host from a time, at which the bodies between meetings are: it schedules them
     /// and writes them as sources, each at the time of its last step.
     fn go_on_from(&mut self, now: f64) -> Result<()> {
-        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, now };
+        let grouped = &self.grouped;
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, grouped, now };
         self.schedule.begin(now);
         for (number, Moving { body, .. }) in self.moving.iter().enumerate() {
             self.schedule.put(number, block.last_step(body) + body.step / self.plan.interval)?;
@@ -219,6 +223,7 @@ struct Run<'a> {
     scheme: &'static Scheme,
     criterion: Criterion,
     plan: &'a Plan,
+    grouped: &'a Grouped,
     encounters: Option<&'a mut Encounters>,
     followed: Followed,
     /// The counts before.
@@ -332,9 +337,10 @@ impl Run<'_> {
         let (first, second) = outcome.pair.split_at(outcome.pair.len() / 2);
         let mut pair = [(one, first), (other, second)];
         pair.sort_by_key(|(number, _)| *number);
-        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: self.plan, now };
+        let (plan, grouped) = (self.plan, self.grouped);
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan, grouped, now };
         let pair = pair.map(|(number, row)| (number, block.predicted(&unpacked(self.moving[number].body.mass, row))));
-        let jump = self.followed.passages.follow(self.plan, &pair, time, limited);
+        let jump = self.followed.passages.follow((plan.gravity, plan.softening), &pair, time, limited);
         self.followed.counts.energy_jumps += u64::from(jump.is_some());
         self.followed.energy_jump = jump.or(self.followed.energy_jump);
     }
@@ -429,6 +435,7 @@ mod tests {
             scheme: Scheme::of(plan.order).unwrap(),
             criterion: Criterion::new(&plan),
             plan: &plan,
+            grouped: &Grouped::default(),
             encounters: None,
             followed: Followed {
                 approach: None,

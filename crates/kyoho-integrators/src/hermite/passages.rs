@@ -7,7 +7,6 @@
 
 use crate::EnergyJump;
 use crate::body::{Body, Vector, length, vector};
-use crate::plan::Plan;
 
 /// The passages that are under way.
 #[derive(Debug, Default, Clone)]
@@ -70,13 +69,13 @@ struct Pair {
 }
 
 impl Pair {
-    fn of(plan: &Plan, [(one, first), (other, second)]: &[(usize, Body); 2]) -> Pair {
+    fn of((gravity, softening): (f64, f64), [(one, first), (other, second)]: &[(usize, Body); 2]) -> Pair {
         let between = |of: fn(&Body) -> Vector| vector(|k| of(first)[k] - of(second)[k]);
         let (apart, speed) = (between(|body| body.position), between(|body| body.velocity));
         let acceleration = between(|body| body.derivatives[0]);
-        let mass = plan.gravity * (first.mass + second.mass);
+        let mass = gravity * (first.mass + second.mass);
         let distance = length(&apart);
-        let softened = (distance * distance + plan.softening * plan.softening).sqrt();
+        let softened = (distance * distance + softening * softening).sqrt();
         let own = vector(|k| -mass * apart[k] / (softened * softened * softened));
         let of_others = vector(|k| acceleration[k] - own[k]);
         let (kinetic, potential) = (0.5 * length(&speed).powi(2), -mass / softened);
@@ -112,12 +111,12 @@ impl Passages {
     /// shorter. Returns what has gone wrong in a passage that has ended.
     pub fn follow(
         &mut self,
-        plan: &Plan,
+        (gravity, softening): (f64, f64),
         bodies: &[(usize, Body); 2],
         time: f64,
         limited_steps: u64,
     ) -> Option<EnergyJump> {
-        let pair = Pair::of(plan, bodies);
+        let pair = Pair::of((gravity, softening), bodies);
         let new = Passage {
             bodies: pair.bodies,
             energy: pair.energy,

@@ -2,7 +2,10 @@
 
 use std::os::raw::c_void;
 
-use super::{kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_long_integers, kyoho_reals};
+use super::{
+    kyoho_const_integers, kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_long_integers,
+    kyoho_reals,
+};
 use crate::abi::native::{kyoho_evolution_end, kyoho_step_criterion};
 
 /// How an integrator advances bodies. Begin with KYOHO_INTEGRATOR_OPTIONS_INIT, which leaves
@@ -14,7 +17,7 @@ pub struct kyoho_integrator_options {
     pub structure_size: i32,
     /// The criterion of the time steps, of `kyoho_step_criterion`.
     pub criterion: kyoho_step_criterion,
-    /// The softening length.
+    /// The softening length, that of group 0.
     pub softening: f64,
     /// The gravitational constant in the units of the bodies. 0: 1.
     pub gravity: f64,
@@ -61,6 +64,12 @@ pub struct kyoho_bodies {
     /// which ends an evolution at the end of that block step. Two without a radius never collide.
     /// Without them those of bodies that are added are 0.
     pub radii: kyoho_const_reals,
+    /// The groups, see `kyoho_integrator_add_group`; without them bodies that are added are of group
+    /// 0.
+    pub groups: kyoho_const_integers,
+    /// In place of groups, the softening lengths: each body goes to the first group that has its
+    /// own, feels all groups and is felt by all. If there is none, one is made.
+    pub softenings: kyoho_const_reals,
 }
 
 /// The places where bodies of an integrator are written to. Begin with KYOHO_BODY_STATES_INIT, and
@@ -93,6 +102,10 @@ pub struct kyoho_body_states {
     pub nearest: kyoho_long_integers,
     /// The distances of these; infinite where there is no other body.
     pub nearest_distances: kyoho_reals,
+    /// The groups.
+    pub groups: kyoho_integers,
+    /// The softening lengths, those of the groups.
+    pub softenings: kyoho_reals,
 }
 
 /// A function that is told how far an evolution has come, and that returns 0 to go on and anything
@@ -252,4 +265,6 @@ pub struct kyoho_integration {
     pub jump_energy: f64,
     /// How many of their steps should have been shorter than the shortest.
     pub jump_limited_steps: u64,
+    /// The number of groups.
+    pub group_count: i64,
 }
