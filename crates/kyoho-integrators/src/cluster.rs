@@ -12,6 +12,8 @@ use kyoho_engine::{Setup, System};
 use kyoho_few_body::Binary;
 use kyoho_ranks::{SharedSystem, Team};
 
+pub use over_ranks::Progress;
+
 use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
 use super::energy::{Energies, Energy, NearestBodies};

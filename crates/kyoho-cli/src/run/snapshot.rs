@@ -136,7 +136,11 @@ fn columns(order: Order) -> String {
 
 /// Reads the bodies of any file that has some: a snapshot, or the input of a run.
 pub fn bodies(path: &Path) -> Result<Vec<Body>> {
-    let content = file::read(path)?;
+    bodies_of(file::read(path)?, path)
+}
+
+/// Returns the bodies of the bytes of a file.
+pub fn bodies_of(content: Vec<u8>, path: &Path) -> Result<Vec<Body>> {
     if content.starts_with(FIRST_LINE.as_bytes()) {
         return Ok(Snapshot::parse(&content, path)?.bodies.into_owned());
     }
@@ -166,7 +170,11 @@ impl Snapshot<'_> {
 
     /// Reads a snapshot in either format.
     pub fn read(path: &Path) -> Result<Snapshot<'static>> {
-        let content = file::read(path)?;
+        Snapshot::of(file::read(path)?, path)
+    }
+
+    /// Reads the bytes of a file, which have to be a whole snapshot.
+    pub fn of(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
         if hdf5::is_hdf5(&content) { hdf5::parse(content, path) } else { Snapshot::parse(&content, path) }
     }
 

@@ -4,7 +4,7 @@ use kyoho_core::{Error, Result};
 use kyoho_engine::System;
 use kyoho_ranks::{Communicator, SharedSystem, Team, digest};
 
-use crate::body::Body;
+use crate::body::{mark, mark_of_text};
 use crate::fields::Centre;
 
 use super::{Choices, Cluster, Evolution};
@@ -23,7 +23,7 @@ impl Cluster {
         team.together(|| {
             let (system, choices) = made?;
             team.require_kind(&system)?;
-            team.require_same(&[("the mark of the integrator's options", of_text(&format!("{choices:?}")))])?;
+            team.require_same(&[("the mark of the integrator's options", mark_of_text(&format!("{choices:?}")))])?;
             let mut cluster = Cluster::on(SharedSystem::over(&team, system)?, choices)?;
             cluster.team = Some(team.clone());
             Ok(cluster)
@@ -80,23 +80,13 @@ impl Cluster {
 
     /// Returns a number that hardly any other bodies have.
     fn mark(&self) -> u64 {
-        let bodies = self.bodies().iter().flat_map(|body| {
-            let Body { step, mass, position, velocity, derivatives } = *body;
-            let vectors = [position, velocity].into_iter().chain(derivatives).flatten();
-            [step, mass].into_iter().chain(vectors).map(f64::to_bits)
-        });
         let fields = self.fields().iter().flat_map(|field| {
             let numbers = field.numbers().iter().copied().chain(field.centre().into_iter().flat_map(Centre::numbers));
-            [of_text(field.given())].into_iter().chain(numbers.map(f64::to_bits))
+            [mark_of_text(field.given())].into_iter().chain(numbers.map(f64::to_bits))
         });
         let identifiers = self.identifiers.iter().map(|identifier| identifier.cast_unsigned());
         let radii = self.radii.iter().map(|radius| radius.to_bits());
-        let head = [self.time.to_bits(), u64::from(self.is_changed), self.identifiers.len() as u64];
-        digest(head.into_iter().chain(identifiers).chain(radii).chain(bodies).chain(fields))
+        let head = [self.time.to_bits(), u64::from(self.is_changed), mark(self.bodies())];
+        digest(head.into_iter().chain(identifiers).chain(radii).chain(fields))
     }
-}
-
-/// Returns a number that hardly any other text has.
-fn of_text(text: &str) -> u64 {
-    digest(text.bytes().map(u64::from))
 }
