@@ -168,11 +168,6 @@ impl Snapshot<'_> {
         file::replace(path, &content).map_err(|error| Failure::file(path, error))
     }
 
-    /// Reads a snapshot in either format.
-    pub fn read(path: &Path) -> Result<Snapshot<'static>> {
-        Snapshot::of(file::read(path)?, path)
-    }
-
     /// Reads the bytes of a file, which have to be a whole snapshot.
     pub fn of(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
         if hdf5::is_hdf5(&content) { hdf5::parse(content, path) } else { Snapshot::parse(&content, path) }
