@@ -225,4 +225,5 @@ if __name__ == "__main__":
     from mpi4py import MPI
 
     check_forces(Bodies(100), MPI.COMM_WORLD, forces_of(Bodies(100), MPI.COMM_WORLD))
+    assert evolved(Bodies(300), MPI.COMM_WORLD)[0].end == "time"
     print("good")

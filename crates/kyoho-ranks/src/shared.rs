@@ -86,10 +86,8 @@ impl Share {
 
     /// Waits for the sums of this rank, tells all ranks what they are of, and adds those of all.
     fn wait(&mut self, system: &mut System) -> Result<()> {
-        let (told, started) = self
-            .block
-            .take()
-            .unwrap_or_else(|| ([0; 4], Err(Error::CallOrder { call: "wait", when: "without start" })));
+        let (told, started) =
+            self.block.take().unwrap_or(([0; 4], Err(Error::CallOrder { call: "wait", when: "without start" })));
         let interaction = system.interaction().clone();
         let sinks = told[0] as usize;
         let size = self.team.size();
