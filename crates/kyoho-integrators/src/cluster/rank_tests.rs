@@ -216,7 +216,7 @@ fn an_error_on_one_rank_ends_the_call_on_all_with_its_text() {
     assert!(texts[0].starts_with("rank 2: the mark of the bodies is"), "{}", texts[0]);
     assert!(texts[1].starts_with("rank 1: the mark of the arguments is"), "{}", texts[1]);
     assert_eq!(texts[2], "rank 1: bodies is null");
-    assert_eq!(texts[3], "the time to evolve to is -1; allowed: from 0 on, the time of the bodies");
+    assert_eq!(texts[3], "the time to evolve to is '-1'; allowed: from 0 on, the time of the bodies");
     assert_eq!(found[0].0[2].0, ResultCode::NullArgument);
 }
 
