@@ -191,8 +191,8 @@ class Cluster(Handle):
             subsystem_radius = self._plain("subsystem_radius", subsystem_radius, "length")
             dt_max, dt_min = self._plain("dt_max", dt_max, "time"), self._plain("dt_min", dt_min, "time")
             time = self._plain("time", time, "time")
-            plain = {"eps": eps, "approach_distance": approach_distance, "dt_max": dt_max, "dt_min": dt_min, "time": time}
-            self._options.update(plain, subsystem_radius=subsystem_radius)
+            plain = {"eps": eps, "approach_distance": approach_distance, "subsystem_radius": subsystem_radius}
+            self._options.update(plain, dt_max=dt_max, dt_min=dt_min, time=time)
             radius = float("inf")
             if subsystem_radius is not None:
                 radius = number("subsystem_radius", subsystem_radius, above=0)
@@ -676,8 +676,8 @@ class Cluster(Handle):
         """Advances all bodies to a time, which may not lie before theirs, or until something ends it
         earlier: a collision, an approach, or one of the parameters. Whatever the reason, all bodies
         are at one time then, from which a further call goes on. Ctrl-C ends it in the main thread,
-        and then all bodies are at one time too. Over ranks, what ends it on one ends it on all, after the same block step;
-        where only others ended it, ``end`` is ``"caller"``.
+        and then all bodies are at one time too. Over ranks, what ends it on one ends it on all, after
+        the same block step; where only others ended it, ``end`` is ``"caller"``.
 
         Parameters
         ----------
