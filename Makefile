@@ -4,9 +4,10 @@
 # make loom      tries every order in which threads may go on, in their queue of jobs and in a lock
 # make miri      looks for undefined behaviour in what is plain data; it needs a nightly toolchain with miri
 # make sanitizers    C programs on the CPU with AddressSanitizer
+# make mpi       the command kyoho-mpi, which runs over the ranks of the MPI whose compiler MPICC is
 # make install   library, headers, files for pkg-config and CMake, and command below PREFIX; with
-#                DROPIN=1 also in the place of the libraries that old codes link: libsapporo, libg6,
-#                libg5, libpg5, libpg6
+#                MPI=1 also kyoho-mpi, with DROPIN=1 also in the place of the libraries that old
+#                codes link: libsapporo, libg6, libg5, libpg5, libpg6
 # make library   the library alone, for which half of the time of a whole build is enough
 # make wheel     the Python package with the library in it, in WHEEL (target/wheel)
 # make command-wheel   a Python package that brings the command alone, kyoho-cli, in WHEEL too
@@ -17,6 +18,8 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 DROPIN ?=
+MPI ?=
+MPICC ?= mpicc
 # cargo's profile: release, or dev for a build that the tests have made already.
 PROFILE ?= release
 # The one that makes the wheel, which serves any from 3.9 on.
@@ -72,10 +75,11 @@ IS_OURS := grep -qs '^\#ifndef KYOHO_'
 WEAK := 'g6*' 'g5_*' get_device_count
 
 $(if $(filter-out 0 1,$(DROPIN)),$(error DROPIN is '$(DROPIN)'; allowed: 1, 0, or nothing))
+$(if $(filter-out 0 1,$(MPI)),$(error MPI is '$(MPI)'; allowed: 1, 0, or nothing))
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
 .PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders \
-	tests-with-amuse tests-of-wheels other-tests check tests build library forwards install uninstall \
+	tests-with-amuse tests-of-wheels other-tests check tests build library forwards mpi install uninstall \
 	wheel command-wheel both-wheels release demo-tools test-tools docs docs-tools site
 
 demo: demo-tools build
@@ -150,6 +154,16 @@ library:
 	$(CARGO_BUILD) $(if $(WITH_TESTS),,--package kyoho --lib)
 	$(MAKE) forwards
 
+# The command has no MPI in it: a program of C, which MPICC compiles, hands its ranks in.
+mpi: export CARGO_PROFILE_RELEASE_LTO := off
+mpi:
+	@command -v $(firstword $(MPICC)) > /dev/null || { \
+		echo "MPICC is '$(MPICC)', which is not there; allowed: the C compiler of an MPI" >&2; \
+		exit 1; \
+	}
+	$(CARGO_BUILD) $(if $(WITH_TESTS),--workspace --exclude kyoho-articles,--package kyoho-mpi)
+	$(MPICC) -std=c99 -O2 -Iinclude crates/kyoho-mpi/main.c $(BUILT)/libkyoho_mpi.a -lpthread -ldl -lm -o $(BUILT)/kyoho-mpi
+
 forwards:
 	set -e; for name in $(FORWARDS); do forwards/build $$name $(BUILT); done
 
@@ -184,7 +198,7 @@ site: docs-tools
 	KYOHO_PACKAGE=$(abspath $(SITE_TOOLS))/package KYOHO_COMMAND=$(abspath $(BUILT))/kyoho \
 		$(SITE_TOOLS)/bin/python -m sphinx -q -W --keep-going -E -d $(SITE_TOOLS)/doctrees docs $(SITE)
 
-install: build
+install: build $(if $(filter 1,$(MPI)),mpi)
 	@for header in $(HEADERS); do \
 		file=$(ROOT)/include/$$header; \
 		if [ -e $$file ] && ! $(IS_OURS) $$file; then \
@@ -201,6 +215,7 @@ install: build
 	chmod 644 $(ROOT)/lib/libkyoho.a
 	install -m 644 $(addprefix include/,$(HEADERS)) $(addprefix include/,$(MODULES)) $(ROOT)/include
 	install -m 755 $(BUILT)/kyoho $(ROOT)/bin/kyoho
+	$(if $(filter 1,$(MPI)),install -m 755 $(BUILT)/kyoho-mpi $(ROOT)/bin/kyoho-mpi)
 	$(WRITER) manual $(MANUAL)
 	install -d $(dir $(COMPLETIONS))
 	$(WRITER) completions bash > $(word 1,$(COMPLETIONS))
@@ -231,7 +246,7 @@ uninstall:
 	rm -f $(ROOT)/lib/pkgconfig/kyoho.pc $(ROOT)/lib/pkgconfig/kyoho_*.pc
 	rm -f $(CMAKE)/kyoho-config.cmake $(CMAKE)/kyoho-config-version.cmake
 	if [ -d $(CMAKE) ]; then rmdir --ignore-fail-on-non-empty $(CMAKE); fi
-	rm -f $(ROOT)/bin/kyoho $(addprefix $(ROOT)/include/,$(MODULES)) $(MANUAL)/kyoho.1 $(MANUAL)/kyoho-*.1 $(COMPLETIONS)
+	rm -f $(ROOT)/bin/kyoho $(ROOT)/bin/kyoho-mpi $(addprefix $(ROOT)/include/,$(MODULES)) $(MANUAL)/kyoho.1 $(MANUAL)/kyoho-*.1 $(COMPLETIONS)
 	for header in $(HEADERS); do \
 		file=$(ROOT)/include/$$header; \
 		if $(IS_OURS) $$file; then rm -f $$file; fi; \

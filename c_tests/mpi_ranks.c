@@ -1,4 +1,4 @@
-/* Systems over the ranks of an MPI communicator, against a system of one process. Every rank knows
+/* Systems and integrators over the ranks of an MPI communicator, against those of one process. Every rank knows
    all particles and checks its own. */
 #include <kyoho_mpi.h>
 
@@ -187,6 +187,66 @@ static void faults(void) {
     GIVES(KYOHO_OK, kyoho_system_free(ranks));
 }
 
+static kyoho_integrator *integrator_of(int order, int over) {
+    kyoho_communicator communicator;
+    kyoho_options options = options_of(order, KYOHO_PRECISION_DOUBLE, 0, NULL, 1);
+    kyoho_integrator_options given = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    kyoho_bodies bodies = KYOHO_BODIES_INIT;
+    kyoho_integrator *integrator = NULL;
+    int64_t identifiers[N];
+    CHECK(kyoho_mpi_communicator(MPI_COMM_WORLD, &communicator) == MPI_SUCCESS);
+    options.communicator = over ? &communicator : NULL;
+    given.softening = 0.1, given.dt_max = 1.0 / 64;
+    GIVES(KYOHO_OK, kyoho_integrator_create(&options, &given, &integrator));
+    for (int i = 0; i < N; i++) identifiers[i] = i;
+    bodies.count = N, bodies.identifiers.data = identifiers;
+    bodies.masses.data = &all[0].mass, bodies.positions.data = all[0].x, bodies.velocities.data = all[0].v;
+    bodies.masses.stride = bodies.positions.stride = bodies.velocities.stride = sizeof all[0];
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    return integrator;
+}
+
+static int32_t ends_on_last(void *context, double time, uint64_t block_steps) {
+    (void)context, (void)time;
+    return rank == size - 1 && block_steps == 2;
+}
+
+/* What all ranks find, which have to have the same bits, is what one process finds. */
+static void integrators(int order) {
+    static double found[2][3 * N], accelerations[2][3 * N], first[3 * N];
+    double energies[2][2];
+    kyoho_evolution evolutions[2] = {KYOHO_EVOLUTION_INIT, KYOHO_EVOLUTION_INIT};
+    kyoho_evolve_options limits = KYOHO_EVOLVE_OPTIONS_INIT;
+    kyoho_integrator *made[2] = {integrator_of(order, 1), integrator_of(order, 0)};
+    char name[32];
+    for (int one = 0; one < 2; one++) {
+        kyoho_body_states states = KYOHO_BODY_STATES_INIT;
+        states.count = N, states.positions.data = found[one], states.accelerations.data = accelerations[one];
+        GIVES(KYOHO_OK, kyoho_integrator_evolve(made[one], 1.0 / 64, NULL, &evolutions[one]));
+        GIVES(KYOHO_OK, kyoho_integrator_get_bodies(made[one], &states));
+        GIVES(KYOHO_OK, kyoho_integrator_energies(made[one], &energies[one][0], &energies[one][1]));
+    }
+    if ((size & (size - 1)) == 0 && size <= 8) {
+        CHECK(!memcmp(found[0], found[1], sizeof found[0]) && !memcmp(energies[0], energies[1], sizeof energies[0]));
+        CHECK(!memcmp(accelerations[0], accelerations[1], sizeof accelerations[0]));
+        CHECK(evolutions[0].block_steps == evolutions[1].block_steps);
+    }
+    memcpy(first, found[0], sizeof first);
+    CHECK(MPI_Bcast(first, 3 * N, MPI_DOUBLE, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK(!memcmp(first, found[0], sizeof first));
+    for (int i = 0; i < 3 * N; i++) CHECK(fabs(found[0][i] - found[1][i]) <= 1e-12);
+
+    snprintf(name, sizeof name, "rank %d: ", size - 1);
+    limits.reserved = rank == size - 1;
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_evolve(made[0], 1, &limits, NULL));
+    CHECK(size == 1 || strstr(kyoho_integrator_last_error(made[0]), name));
+    limits.reserved = 0;
+    limits.progress = rank == size - 1 ? ends_on_last : NULL;
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(made[0], 1, &limits, &evolutions[0]));
+    CHECK(evolutions[0].end == KYOHO_EVOLUTION_END_CALLER);
+    for (int one = 0; one < 2; one++) GIVES(KYOHO_OK, kyoho_integrator_free(made[one]));
+}
+
 int main(int argc, char **argv) {
     uint64_t seed = 5;
     MPI_Init(&argc, &argv);
@@ -204,6 +264,7 @@ int main(int argc, char **argv) {
     forces(4, 2);
     make_particles(all, N, 3);
     faults();
+    for (int order = 2; order <= 8; order += 2) integrators(order);
     MPI_Finalize();
     return failures != 0;
 }

@@ -1687,6 +1687,12 @@ kyoho_result kyoho_pair_free(struct kyoho_pair *pair);
 //
 // `integrator` receives the handle, NULL on an error. Give it back with `kyoho_integrator_free`.
 //
+// With a communicator all ranks call this, with the same options, and the error of one is that of
+// all. Each rank then has all bodies: all add, set and remove the same ones, and they share the
+// sums of the forces, by direct sums alone. From then on `kyoho_integrator_evolve`,
+// `kyoho_integrator_energies`, and `kyoho_integrator_get_bodies` where forces or nearest bodies are
+// wanted, are calls of all ranks, and all others of one.
+//
 // Errors: as `kyoho_system_create`, and KYOHO_BAD_OPTION also for a field of `integrator_options`
 // whose value is not allowed, and for the scope of regular forces.
 kyoho_result kyoho_integrator_create(const struct kyoho_options *options,
@@ -1840,6 +1846,10 @@ kyoho_result kyoho_integrator_add_field_function(struct kyoho_integrator *integr
 //
 // All bodies meet at the end of each call, so steps are no longer than the time to it, and the
 // bits of bodies depend on the times of calls. They do not depend on the number of threads.
+//
+// Over ranks all call this with the same bodies and arguments, but `progress` may be any, or NULL:
+// where it returns anything but 0 on one, the evolution ends on all after the same block step. An
+// error on one is that of all.
 //
 // Errors, after which bodies are where they were, or in order 2 at the end of a step:
 // KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of the bodies, or a field

@@ -172,7 +172,7 @@ fn programs_build_and_run_against_an_installation() {
     std::fs::create_dir_all(&prefix).unwrap();
     let install = |prefix: &Path| {
         let prefix = format!("PREFIX={}", prefix.display());
-        run(Command::new("make").current_dir(root).args(["install", "PROFILE=dev"]).arg(prefix))
+        run(Command::new("make").current_dir(root).args(["install", "PROFILE=dev", "MPI=1"]).arg(prefix))
     };
     install(&prefix);
     let interface = common::interface_number();
@@ -189,6 +189,7 @@ fn programs_build_and_run_against_an_installation() {
         "lib/cmake/kyoho/kyoho-config.cmake",
         "lib/cmake/kyoho/kyoho-config-version.cmake",
         "bin/kyoho",
+        "bin/kyoho-mpi",
         "share/man/man1/kyoho.1",
         "share/man/man1/kyoho-model-plummer.1",
         "share/bash-completion/completions/kyoho",

@@ -8,7 +8,7 @@ import signal
 import threading
 import time as clock
 import zlib
-from ctypes import byref, c_double, c_int32, c_int64, c_void_p, create_string_buffer, sizeof
+from ctypes import addressof, byref, c_double, c_int32, c_int64, c_void_p, create_string_buffer, sizeof
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
@@ -20,6 +20,7 @@ from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evoluti
 from ._handle import Handle
 from ._library import check, failure, library
 from ._numbers import FLOAT64, INT64, integer, integer_or_none, is_single, number, number_or_none, plain, readable
+from ._ranks import ranks_of
 from ._results import word
 from ._system import _options
 from ._units import Units, has_unit
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 # A file of a cluster begins with this.
 _FILE = b"kyoho cluster 1\n"
+
+# What another cluster is not made with.
+_NOT_KEPT = ("self", "__class__", "communicator")
 
 # An evolution listens to Ctrl-C as often as this.
 _SECONDS = 0.05
@@ -106,6 +110,12 @@ class Cluster(Handle):
         bodies, or of all up to nine, over their number, chosen whenever bodies were changed.
     accuracy, theta, backend, devices, threads, crossover
         As for :class:`kyoho.System`.
+    communicator
+        A communicator of mpi4py, such as ``MPI.COMM_WORLD``, whose ranks all make the cluster and give
+        it the same bodies. Each has all of them and advances them as the others do, with the same bits,
+        and they share the sums of the forces, without trees. :meth:`evolve`, :attr:`energies`,
+        :attr:`accelerations`, :attr:`potentials`, :attr:`nearest` and :attr:`nearest_distances` are
+        calls of all ranks. An error on one rank is that of all. No file has it: see :meth:`load`.
 
     Masses, lengths and times have the caller's own units, in which ``gravity`` is the gravitational
     constant. Arrays have a row for each body: vectors are of shape ``(n, 3)``, scalars of shape
@@ -133,6 +143,7 @@ class Cluster(Handle):
         "_options",
         "_order",
         "_raised",
+        "_ranks",
         "_units",
     )
 
@@ -162,49 +173,67 @@ class Cluster(Handle):
         devices: str | None = None,
         threads: int | None = None,
         crossover: int = 0,
+        communicator: Any = None,
     ) -> None:
         super().__init__()
+        # The library calls its functions as long as there is the cluster.
+        self._ranks = None if communicator is None else ranks_of(communicator)
         self._evolving: int | None = None
         # Functions of fields, which have to stay, and what one of them raised.
         self._functions: list[Any] = []
         self._raised: list[BaseException] = []
         # What another one is made with.
-        self._options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        if units is not None and gravity != 1.0:
-            raise Error("gravity and units are given; allowed: one of them")
-        self._units = None if units is None else Units(units)
-        # Whether numbers are returned with their units, as they came.
-        self._has_quantities = False
-        eps = self._plain("eps", eps, "length")
-        approach_distance = self._plain("approach_distance", approach_distance, "length")
-        subsystem_radius = self._plain("subsystem_radius", subsystem_radius, "length")
-        dt_max, dt_min = self._plain("dt_max", dt_max, "time"), self._plain("dt_min", dt_min, "time")
-        time = self._plain("time", time, "time")
-        plain = {"eps": eps, "approach_distance": approach_distance, "dt_max": dt_max, "dt_min": dt_min, "time": time}
-        self._options.update(plain, subsystem_radius=subsystem_radius)
-        radius = float("inf")
-        if subsystem_radius is not None:
-            radius = number("subsystem_radius", subsystem_radius, above=0)
-        if not subsystems and subsystem_radius is not None:
-            raise Error("subsystem_radius is given without subsystems; allowed: subsystems=True")
-        options = _options(order, precision, None, backend, devices, threads, crossover, accuracy, theta)
-        given = structures.IntegratorOptions(
-            sizeof(structures.IntegratorOptions),
-            chosen("criterion", criterion, structures.STEP_CRITERIA),
-            number("eps", eps, least=0),
-            number("gravity", gravity, above=0) if self._units is None else self._units.gravity,
-            number_or_none("eta", eta) or 0.0,
-            number_or_none("dt_max", dt_max) or 0.0,
-            number_or_none("dt_min", dt_min) or 0.0,
-            number("time", time),
-            number_or_none("approach_distance", approach_distance) or 0.0,
-            radius if subsystems else 0.0,
-        )
+        self._options = {name: value for name, value in locals().items() if name not in _NOT_KEPT}
+        try:
+            if units is not None and gravity != 1.0:
+                raise Error("gravity and units are given; allowed: one of them")
+            self._units = None if units is None else Units(units)
+            # Whether numbers are returned with their units, as they came.
+            self._has_quantities = False
+            eps = self._plain("eps", eps, "length")
+            approach_distance = self._plain("approach_distance", approach_distance, "length")
+            subsystem_radius = self._plain("subsystem_radius", subsystem_radius, "length")
+            dt_max, dt_min = self._plain("dt_max", dt_max, "time"), self._plain("dt_min", dt_min, "time")
+            time = self._plain("time", time, "time")
+            plain = {"eps": eps, "approach_distance": approach_distance, "subsystem_radius": subsystem_radius}
+            self._options.update(plain, dt_max=dt_max, dt_min=dt_min, time=time)
+            radius = float("inf")
+            if subsystem_radius is not None:
+                radius = number("subsystem_radius", subsystem_radius, above=0)
+            if not subsystems and subsystem_radius is not None:
+                raise Error("subsystem_radius is given without subsystems; allowed: subsystems=True")
+            options = _options(order, precision, None, backend, devices, threads, crossover, accuracy, theta)
+            given = structures.IntegratorOptions(
+                sizeof(structures.IntegratorOptions),
+                chosen("criterion", criterion, structures.STEP_CRITERIA),
+                number("eps", eps, least=0),
+                number("gravity", gravity, above=0) if self._units is None else self._units.gravity,
+                number_or_none("eta", eta) or 0.0,
+                number_or_none("dt_max", dt_max) or 0.0,
+                number_or_none("dt_min", dt_min) or 0.0,
+                number("time", time),
+                number_or_none("approach_distance", approach_distance) or 0.0,
+                radius if subsystems else 0.0,
+            )
+        except Exception:
+            self._tell_ranks(lambda: library.kyoho_integrator_create(byref(self._refused()), None, byref(c_void_p())))
+            raise
+        options.communicator = None if self._ranks is None else addressof(self._ranks)
         handle = c_void_p()
         check(library.kyoho_integrator_create(byref(options), byref(given), byref(handle)))
         self._handle = handle.value or 0
         self._order = integer("order", order)
         self._next = 0
+
+    def _refused(self) -> structures.Options:
+        """Options that the library refuses on all ranks."""
+        ranks = None if self._ranks is None else addressof(self._ranks)
+        return structures.Options(sizeof(structures.Options), -1, communicator=ranks)
+
+    def _tell_ranks(self, call: Callable[[], int]) -> None:
+        """Makes a call that fails on all ranks, where others would wait for this one."""
+        if self._ranks is not None:
+            call()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return object.__reduce_ex__(self, max(protocol, 2))
@@ -260,8 +289,10 @@ class Cluster(Handle):
         backend: str | None = None,
         devices: str | None = None,
         threads: int | None = None,
+        communicator: Any = None,
     ) -> Self:
-        """The cluster that :meth:`save` wrote to a file. What is None is as it was saved.
+        """The cluster that :meth:`save` wrote to a file. What is None is as it was saved. The ranks of a
+        communicator, any number, load the same file.
 
         >>> import kyoho, os, tempfile
         >>> cluster = kyoho.Cluster(eps=0.1)
@@ -289,6 +320,8 @@ class Cluster(Handle):
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             told = f"{os.fspath(path)} is no file of a cluster: {error}; allowed: one that Cluster.save wrote"
             raise Error(told) from error
+        if communicator is not None:
+            options["communicator"] = communicator
         cluster = cls.__new__(cls)
         Cluster.__setstate__(cluster, {"options": options, "state": state, "more": {}, **kept})
         return cluster
@@ -758,7 +791,8 @@ class Cluster(Handle):
         """Advances all bodies to a time, which may not lie before theirs, or until something ends it
         earlier: a collision, an approach, or one of the parameters. Whatever the reason, all bodies
         are at one time then, from which a further call goes on. Ctrl-C ends it in the main thread,
-        and then all bodies are at one time too.
+        and then all bodies are at one time too. Over ranks, what ends it on one ends it on all, after
+        the same block step; where only others ended it, ``end`` is ``"caller"``.
 
         Parameters
         ----------
@@ -775,9 +809,17 @@ class Cluster(Handle):
             block step.
         """
         handle = self._own()
-        time = number("time", self._plain("time", time, "time"))
-        if type(seconds) is not float or seconds != float("inf"):
-            seconds = number_or_none("seconds", seconds)
+        options = structures.EvolveOptions(sizeof(structures.EvolveOptions))
+        try:
+            time = number("time", self._plain("time", time, "time"))
+            if type(seconds) is not float or seconds != float("inf"):
+                seconds = number_or_none("seconds", seconds)
+            options.block_steps = integer_or_none("block_steps", block_steps, least=0, most=2**63 - 1) or 0
+            pause = number("progress_seconds", progress_seconds, least=0)
+        except Exception:
+            options.reserved = -1
+            self._tell_ranks(lambda: library.kyoho_integrator_evolve(handle, 0.0, byref(options), None))
+            raise
         begun = clock.monotonic()
         interrupted: list[tuple[Any, ...]] = []
         raised: list[BaseException] = []
@@ -793,9 +835,6 @@ class Cluster(Handle):
                 raised.append(error)
             return bool(interrupted or raised or ends)
 
-        options = structures.EvolveOptions(sizeof(structures.EvolveOptions))
-        options.block_steps = integer_or_none("block_steps", block_steps, least=0, most=2**63 - 1) or 0
-        pause = number("progress_seconds", progress_seconds, least=0)
         options.progress_seconds = _SECONDS if progress is None else pause
         outcome = structures.Evolution(sizeof(structures.Evolution))
         # A signal would be lost in a function that the library calls, so it is kept until the call

@@ -156,6 +156,59 @@ def test_no_communicator_and_one_that_fails(bodies):
     assert on_ranks(2, work) == [None] * 2
 
 
+def cluster_of(bodies, communicator):
+    cluster = kyoho.Cluster(4, "double", eps=0.1, backend="cpu", threads=1, communicator=communicator)
+    cluster.add(bodies.positions, bodies.masses, bodies.velocities)
+    return cluster
+
+
+def evolved(bodies, communicator):
+    """What a cluster has after some time, with the error of a call that one rank makes otherwise."""
+    with cluster_of(bodies, communicator) as cluster:
+        evolution = cluster.evolve(0.125)
+        found = [cluster.positions, cluster.velocities, cluster.accelerations, cluster.potentials]
+        found += [cluster.nearest, cluster.nearest_distances, numpy.array(cluster.energies)]
+        return evolution, [array.tolist() for array in found]
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_a_cluster_over_ranks_has_the_bits_of_one_process(size):
+    bodies = Bodies(300)
+    expected = evolved(bodies, None)
+    assert on_ranks(size, lambda communicator: evolved(bodies, communicator)) == [expected] * size
+
+
+def test_what_ends_an_evolution_on_one_rank_ends_it_on_all(bodies, tmp_path):
+    def work(communicator):
+        is_one = communicator.Get_rank() == 1
+        cluster = cluster_of(bodies, communicator)
+        texts = []
+        for calls in (
+            lambda: cluster.evolve("soon" if is_one else 1.0),
+            lambda: cluster.evolve(2.0 if is_one else 1.0),
+            lambda: kyoho.Cluster(order=4, eta=-1.0 if is_one else 0.1, communicator=communicator),
+        ):
+            with pytest.raises((kyoho.Error, TypeError)) as error:
+                calls()
+            texts.append(str(error.value))
+        progress = (lambda time, steps: steps == 3) if is_one else None
+        evolution = cluster.evolve(1.0, progress=progress, progress_seconds=0)
+        if communicator.Get_rank() == 0:
+            cluster.save(tmp_path / "cluster")
+        communicator.barrier.wait(60)
+        other = kyoho.Cluster.load(tmp_path / "cluster", communicator=communicator)
+        state = (other.evolve(evolution.time + 0.01).time, other.positions.tolist())
+        assert state == (cluster.evolve(evolution.time + 0.01).time, cluster.positions.tolist())
+        return texts, evolution.end, evolution.time, state
+
+    found = on_ranks(3, work)
+    assert all(isinstance(of_rank, tuple) for of_rank in found), found
+    assert [end for _, end, *_ in found] == ["caller", "progress", "caller"]
+    assert found[0][2:] == found[1][2:] == found[2][2:] and 0.0 < found[0][2] < 1.0
+    assert all(text.startswith("rank 1: ") for text in found[0][0]), found[0][0]
+    assert found[0][0] == found[2][0] and found[0][0][1] == found[1][0][1]
+
+
 def test_mpi4py():
     pytest.importorskip("mpi4py")
     mpirun = shutil.which("mpirun")
@@ -172,4 +225,5 @@ if __name__ == "__main__":
     from mpi4py import MPI
 
     check_forces(Bodies(100), MPI.COMM_WORLD, forces_of(Bodies(100), MPI.COMM_WORLD))
+    assert evolved(Bodies(300), MPI.COMM_WORLD)[0].end == "time"
     print("good")

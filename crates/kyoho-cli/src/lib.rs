@@ -21,6 +21,7 @@ mod pair;
 pub mod picture;
 mod precision;
 pub mod progress;
+pub mod ranks;
 mod run;
 mod verify;
 
@@ -28,6 +29,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use kyoho_ranks::Communicator;
+
+use ranks::Ranks;
 
 /// Gravitational forces for direct N-body codes: inspect, measure and use the library.
 #[derive(Parser)]
@@ -68,6 +72,41 @@ enum Command {
     Manual(pages::ManualArguments),
 }
 
+/// Gravitational N-body systems over the ranks of MPI
+#[derive(Parser)]
+#[command(name = "kyoho-mpi", version)]
+struct ArgumentsOfRanks {
+    #[command(subcommand)]
+    command: CommandOfRanks,
+}
+
+#[derive(Subcommand)]
+enum CommandOfRanks {
+    /// Integrate an N-body system: Hermite 4, 6 or 8 with block time steps, or a leapfrog
+    Run(Box<run::Arguments>),
+}
+
+/// Does what words ask of the ranks of a communicator, all of which call this, and returns the exit
+/// status. The first word is the name of the command.
+pub fn main_of_ranks(words: impl IntoIterator<Item = OsString>, communicator: Box<dyn Communicator>) -> u8 {
+    let matches = parsed_by(ArgumentsOfRanks::command(), words);
+    let arguments = matches.and_then(|matches| {
+        ArgumentsOfRanks::from_arg_matches(&matches).map_err(|error| error.format(&mut ArgumentsOfRanks::command()))
+    });
+    match arguments {
+        Ok(ArgumentsOfRanks { command: CommandOfRanks::Run(arguments) }) => {
+            ranks::together(communicator, |ranks| run::run(&arguments, ranks))
+        }
+        Err(error) => {
+            if communicator.rank() == 0 {
+                // There is nobody to tell of a failure to print.
+                let _ = error.print();
+            }
+            error.exit_code() as u8
+        }
+    }
+}
+
 /// Returns what words say for a command, whose texts fit the width of the terminal. The first word
 /// is the name of the command.
 pub fn parsed_by(
@@ -94,7 +133,7 @@ pub fn main() -> ExitCode {
         Command::Info(arguments) => info::run(&arguments).map(|()| true),
         Command::Bench(arguments) => bench::run(&arguments).map(|()| true),
         Command::Verify(arguments) => verify::run(&arguments),
-        Command::Run(arguments) => run::run(&arguments).map(|()| true),
+        Command::Run(arguments) => run::run(&arguments, Ranks::default()).map(|()| true),
         Command::FewBody(arguments) => few_body::run(&arguments).map(|()| true),
         Command::Converge(arguments) => converge::run(&arguments).map(|()| true),
         Command::Model(arguments) => model::run(&arguments).map(|()| true),

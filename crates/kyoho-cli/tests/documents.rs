@@ -128,11 +128,15 @@ fn is_call(words: &[String]) -> bool {
     matches!(words, [program, subcommand, ..] if program == "kyoho" && SUBCOMMANDS.contains(&&**subcommand))
 }
 
-/// Returns the words of a command line that call this command, which may come from cargo.
+/// Returns the words of a command line that call this command, which may come from cargo, or be that of
+/// ranks.
 fn call(line: &str) -> Option<Vec<String>> {
     let call = line.split(" > ").next().unwrap_or(line);
     let call =
         call.strip_prefix("cargo run --release --bin kyoho -- ").map_or(call.into(), |rest| format!("kyoho {rest}"));
+    // Tests of MPI run it by ranks; what it does is the same.
+    let of_ranks = call.strip_prefix("mpirun ").and_then(|call| call.split_once(" kyoho-mpi "));
+    let call = of_ranks.map_or(call.clone(), |(_, rest)| format!("kyoho {rest}"));
     let words: Vec<String> = call.split_whitespace().map(String::from).collect();
     is_call(&words).then_some(words)
 }

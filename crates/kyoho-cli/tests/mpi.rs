@@ -1,11 +1,13 @@
-//! The example of a code for many machines, run under a launcher on this machine and compared with
-//! its serial version.
+//! The command over ranks, and the example of a code for many machines, run under a launcher on this
+//! machine and compared with their serial versions.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 use common::{compiler, fake_driver, folder, link_library, root, succeed};
 
@@ -168,6 +170,102 @@ fn every_rank_has_a_board_of_its_own_and_closes_it() {
     }
     held.sort();
     assert_eq!(held, ["1 sources", "2 sources"]);
+}
+
+/// Builds `kyoho-mpi` as `make mpi` does, once for all tests.
+fn kyoho_mpi() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        succeed(Command::new("make").args(["mpi", "PROFILE=dev"]).current_dir(root()));
+        Path::new(env!("CARGO_BIN_EXE_kyoho")).with_file_name("kyoho-mpi")
+    })
+}
+
+/// Returns a run by some ranks, or by one process for 0.
+fn run_by(number: usize, folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = if number == 0 { alone(env!("CARGO_BIN_EXE_kyoho"), folder) } else { mpirun(folder) };
+    command.args(if number == 0 { Vec::new() } else { ranks(number, kyoho_mpi()) }).arg("run").args(arguments);
+    command
+}
+
+/// Returns the snapshots in a folder, by their names.
+fn snapshots(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap())).collect()
+}
+
+#[test]
+fn a_run_of_ranks_writes_the_snapshots_of_one_process_and_goes_on_with_others() {
+    let folder = folder("mpi_command");
+    let model = ["--plummer", "600", "--eps", "0.01", "--interval", "0.015625"];
+    for (order, more) in [("4", &[][..]), ("2", &["--dt", "0.00390625", "--field", "plummer,mass=1,radius=2"])] {
+        let run = [&model[..], &["--order", order, "--t-end", "0.03125"], more].concat();
+        let go_on = |from: &str| {
+            let snapshot = format!("{from}/snapshot-000001.txt");
+            ["--resume", &snapshot, "--t-end", "0.03125", "--output"].map(String::from).to_vec()
+        };
+        for number in 0..=3 {
+            let name = format!("by-{number}-in-{order}");
+            let said = said(succeed(&mut run_by(number, &folder, &[&run[..], &["--output", &name]].concat())));
+            assert_eq!(said.matches("final energy").count(), 1, "{said}");
+            assert_eq!(
+                said.matches(&format!("on {number} ranks, each cpu")).count(),
+                usize::from(number > 0),
+                "{said}"
+            );
+        }
+        let expected = snapshots(&folder.join(format!("by-0-in-{order}")));
+        assert_eq!(expected.len(), 3);
+        for number in [1, 2] {
+            assert!(snapshots(&folder.join(format!("by-{number}-in-{order}"))) == expected, "by {number} in {order}");
+        }
+        // Two ranks go on from what one process wrote, and one process from what two ranks wrote.
+        for (number, from) in [(2, 0), (0, 2)] {
+            let name = format!("again-by-{number}-in-{order}");
+            let words = [&go_on(&format!("by-{from}-in-{order}"))[..], std::slice::from_ref(&name)].concat();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            succeed(&mut run_by(number, &folder, &words));
+            let again = snapshots(&folder.join(name));
+            assert!(again["snapshot-000002.txt"] == expected["snapshot-000002.txt"], "again by {number} in {order}");
+        }
+    }
+}
+
+#[test]
+fn what_ends_a_run_of_ranks_is_said_once() {
+    let folder = folder("mpi_command_failures");
+    std::fs::write(folder.join("pair.txt"), "1 0 0 0 0 0 0\n1 0 0 0 0 1 0\n").unwrap();
+    let fails = |arguments: &[&str], status: i32, text: &str| {
+        let output = run_by(2, &folder, arguments).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), error.matches(text).count()), (Some(status), 1), "{error}");
+    };
+    let nowhere = "kyoho: nowhere.txt: No such file or directory";
+    fails(&["nowhere.txt"], 1, nowhere);
+    fails(
+        &["--plummer", "10", "--order", "2", "--dt", "0.0625", "--theta", "0.5"],
+        2,
+        "kyoho: --theta is 0.5; allowed: 0 over ranks",
+    );
+    fails(
+        &["--plummer", "10", "--precision", "quad"],
+        2,
+        "kyoho: --precision is 'quad'; allowed: single, mixed, double over",
+    );
+    fails(&["pair.txt"], 1, "kyoho: bodies 1 and 2 have the same position; allowed:");
+    fails(&["--plummer", "10", "--output", "pair.txt"], 1, "kyoho: pair.txt: ");
+    // The environment of the second rank alone is wrong, or asks for something else.
+    let program = kyoho_mpi().display().to_string();
+    let run = [&program, "run", "--plummer", "20", "--t-end", "0.1"].map(String::from);
+    let other = |variable: &str, text: &str| {
+        let one = ["-np", "1"].map(String::from);
+        let all = [&one[..], &run, &[":".into()], &one, &["-x".into(), variable.into()], &run].concat();
+        let output = mpirun(&folder).args(all).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && error.matches(text).count() == 1, "{error}");
+    };
+    other("KYOHO_BACKEND=nothing", "kyoho: rank 1: KYOHO_BACKEND is 'nothing'");
+    other("KYOHO_PRECISION=single", "kyoho: rank 1: the precision and scope of the system is");
 }
 
 /// Uses a driver that shows two GPUs and can do nothing else.

@@ -115,6 +115,20 @@ pub fn add(sums: &mut Vector, lost: &mut Vector, terms: Vector) {
     }
 }
 
+/// Returns a number that hardly any other bodies have.
+pub fn mark(bodies: &[Body]) -> u64 {
+    kyoho_ranks::digest(bodies.iter().flat_map(|body| {
+        let Body { step, mass, position, velocity, derivatives } = *body;
+        let vectors = [position, velocity].into_iter().chain(derivatives).flatten();
+        [step, mass].into_iter().chain(vectors).map(f64::to_bits)
+    }))
+}
+
+/// Returns a number that hardly any other text has.
+pub fn mark_of_text(text: &str) -> u64 {
+    kyoho_ranks::digest(text.bytes().map(u64::from))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

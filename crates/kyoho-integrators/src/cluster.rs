@@ -1,6 +1,7 @@
 //! Bodies with identifiers that come, go and change between the times to which they evolve.
 
 mod forces;
+mod over_ranks;
 mod state;
 
 use std::collections::HashMap;
@@ -9,6 +10,9 @@ use kyoho_core::error::shown;
 use kyoho_core::{Error, Order, Result, TreeAccuracy, memory};
 use kyoho_engine::{Setup, System};
 use kyoho_few_body::Binary;
+use kyoho_ranks::{SharedSystem, Team};
+
+pub use over_ranks::Progress;
 
 use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
@@ -88,6 +92,8 @@ pub struct Evolution {
 
 /// Bodies with identifiers, all at one time, and the integrator that advances them.
 pub struct Cluster {
+    /// The ranks that advance it together, if they do.
+    team: Option<Team>,
     setup: Setup,
     choices: Choices,
     integrator: Box<dyn Integrator + Send>,
@@ -117,6 +123,10 @@ const BODIES: &str = "bodies";
 impl Cluster {
     /// Makes a cluster without bodies on a system without sources, of full forces.
     pub fn new(system: System, choices: Choices) -> Result<Cluster> {
+        Cluster::on(system.into(), choices)
+    }
+
+    fn on(system: SharedSystem, choices: Choices) -> Result<Cluster> {
         let (setup, tree) = (system.setup().clone(), system.tree());
         choices.check(setup.order)?;
         let plan = choices.plan(&setup, tree, (1.0, choices.softening))?;
@@ -124,6 +134,7 @@ impl Cluster {
         let mut integrator = super::in_fields(system, &plan, Vec::new(), fields)?;
         integrator.set_subsystems(choices.subsystems())?;
         Ok(Cluster {
+            team: None,
             setup,
             choices,
             integrator,
@@ -400,6 +411,15 @@ impl Cluster {
         block_steps: Option<u64>,
         go_on: &mut dyn FnMut(f64, u64) -> bool,
     ) -> Result<Evolution> {
+        self.evolve_if(to, block_steps, Some(go_on))
+    }
+
+    fn evolve_here(
+        &mut self,
+        to: f64,
+        block_steps: Option<u64>,
+        go_on: &mut dyn FnMut(f64, u64) -> bool,
+    ) -> Result<Evolution> {
         if !to.is_finite() {
             return Err(Error::NotFinite { what: "the time to evolve to".into(), value: to });
         }
@@ -491,16 +511,18 @@ impl Cluster {
 
     /// Returns the energies of the bodies.
     pub fn energies(&mut self) -> Result<Energy> {
-        let Self { energies, integrator, groups, .. } = self;
-        let energies = made(energies, &self.setup, &self.choices, self.tree)?;
-        let energy = match groups.as_one() {
-            Some(softening) => {
-                energies.set_softening(softening);
-                energies.with_subsystems(integrator.bodies(), integrator.subsystems().0)?
-            }
-            None => energies.of_groups(integrator.bodies(), groups)?,
-        };
-        Ok(Energy { field: self.field_energy()?, ..energy })
+        self.together([], |cluster| {
+            let Self { energies, integrator, groups, team, .. } = cluster;
+            let energies = made(energies, (&cluster.setup, team.as_ref()), &cluster.choices, cluster.tree)?;
+            let energy = match groups.as_one() {
+                Some(softening) => {
+                    energies.set_softening(softening);
+                    energies.with_subsystems(integrator.bodies(), integrator.subsystems().0)?
+                }
+                None => energies.of_groups(integrator.bodies(), groups)?,
+            };
+            Ok(Energy { field: cluster.field_energy()?, ..energy })
+        })
     }
 
     /// Returns the subsystems, of bodies by their places, and the distance at which they form.
@@ -543,12 +565,12 @@ impl Cluster {
 /// Returns what computes energies and forces, which is made at the first call.
 fn made<'a>(
     energies: &'a mut Option<Energies>,
-    setup: &Setup,
+    (setup, team): (&Setup, Option<&Team>),
     choices: &Choices,
     tree: Option<TreeAccuracy>,
 ) -> Result<&'a mut Energies> {
     if energies.is_none() {
-        *energies = Some(Energies::new(setup, choices.gravity(), choices.softening)?.by_tree(tree)?);
+        *energies = Some(Energies::new(setup, choices.gravity(), choices.softening)?.over(team)?.by_tree(tree)?);
     }
     energies.as_mut().ok_or_else(|| Error::Internal { what: "energies were not made".into() })
 }
@@ -688,6 +710,8 @@ mod collision_tests;
 mod field_tests;
 #[cfg(test)]
 mod group_tests;
+#[cfg(test)]
+mod rank_tests;
 #[cfg(test)]
 mod subsystem_tests;
 #[cfg(test)]

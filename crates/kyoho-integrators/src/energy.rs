@@ -1,7 +1,8 @@
 //! Energies of synchronised bodies, in double precision whatever the precision of the run.
 
 use kyoho_core::{Order, Precision, Result, TreeAccuracy, memory};
-use kyoho_engine::{Setup, System};
+use kyoho_engine::Setup;
+use kyoho_ranks::{SharedSystem, Team};
 
 use super::body::{Body, Vector, length, sum};
 use super::group_sums::sum_by_groups;
@@ -30,14 +31,15 @@ const FORCES: &str = "the forces on bodies";
 
 /// Finds the nearest of all bodies on the devices of a run, by sums over all pairs.
 pub struct NearestBodies {
-    system: System,
+    system: SharedSystem,
 }
 
 impl NearestBodies {
-    /// Makes a system for it on the devices of `setup`, whatever its order and precision.
-    pub fn new(setup: &Setup) -> Result<NearestBodies> {
+    /// Makes a system for it on the devices of `setup`, whatever its order and precision, which ranks may
+    /// share.
+    pub fn new(setup: &Setup, team: Option<&Team>) -> Result<NearestBodies> {
         let setup = Setup { order: Order::Fourth, precision: Precision::Double, ..setup.clone() };
-        Ok(NearestBodies { system: System::new(&setup)? })
+        Ok(NearestBodies { system: SharedSystem::new(&setup, team)? })
     }
 
     /// Returns the place of the body that is nearest to each of those at some places, and its distance;
@@ -60,7 +62,7 @@ impl NearestBodies {
 
 /// Computes energies on the devices of a run.
 pub struct Energies {
-    system: System,
+    system: SharedSystem,
     gravity: f64,
     softening: f64,
 }
@@ -70,7 +72,13 @@ impl Energies {
     /// matter.
     pub fn new(setup: &Setup, gravity: f64, softening: f64) -> Result<Energies> {
         let setup = Setup { order: Order::Second, precision: Precision::Double, ..setup.clone() };
-        Ok(Energies { system: System::new(&setup)?, gravity, softening })
+        Ok(Energies { system: SharedSystem::new(&setup, None)?, gravity, softening })
+    }
+
+    /// Lets the ranks of a team share the sums, which all call the same with the same bodies.
+    pub fn over(mut self, team: Option<&Team>) -> Result<Energies> {
+        self.system = SharedSystem::new(&self.system.setup().clone(), team)?;
+        Ok(self)
     }
 
     /// Takes potentials from a tree of this accuracy, where there are many bodies.

@@ -1,7 +1,7 @@
 //! Forces on bodies by one group of others after another.
 
 use kyoho_core::{Forces, Order, Result, memory};
-use kyoho_engine::System;
+use kyoho_ranks::SharedSystem;
 
 use super::body::Body;
 use super::groups::Groups;
@@ -12,7 +12,7 @@ const WHAT: &str = "the bodies of a group";
 /// `place` returns, which feel it. `take` gets the number of such a sink, the group, and the forces with
 /// the row that the sink has in them.
 pub fn sum_by_groups(
-    system: &mut System,
+    system: &mut SharedSystem,
     (groups, gravity): (&Groups, f64),
     bodies: &[Body],
     (sinks, place): (usize, impl Fn(usize) -> usize + Sync),

@@ -1,10 +1,11 @@
 //! The leapfrog with a shared step: kick, drift, kick.
 
 use kyoho_core::{Error, Order, Result, Sink, memory};
+use kyoho_engine::TreeErrors;
 use kyoho_engine::moving::MovingBody;
-use kyoho_engine::{System, TreeErrors};
 use kyoho_hal::threads::Threads;
 use kyoho_methods::device_arrays::Motion;
+use kyoho_ranks::SharedSystem;
 
 use super::body::{Body, Vector, add, vector};
 use super::encounters::{Encounter, Encounters};
@@ -20,7 +21,7 @@ use super::{Approach, Counts, GoOn, Integrator};
 
 /// The leapfrog integrator.
 pub struct Leapfrog {
-    system: System,
+    system: SharedSystem,
     plan: Plan,
     bodies: Vec<Body>,
     /// The bodies that are sources, by the numbers that are their addresses.
@@ -47,7 +48,8 @@ pub struct Leapfrog {
 impl Leapfrog {
     /// Makes an integrator of these bodies. In fields, those with a step keep their accelerations:
     /// those at the ends of steps are of predicted velocities.
-    pub fn new(system: System, plan: Plan, (bodies, fields): (Vec<Body>, Fields)) -> Result<Leapfrog> {
+    pub fn new(system: impl Into<SharedSystem>, plan: Plan, (bodies, fields): (Vec<Body>, Fields)) -> Result<Leapfrog> {
+        let system = system.into();
         let is_resumed = !fields.is_empty() && bodies.iter().all(|body| body.step > 0.0);
         let before = if is_resumed { memory::collected(bodies.iter().copied(), "bodies")? } else { Vec::new() };
         let threads = Threads::new(system.setup().threads);
@@ -143,12 +145,15 @@ impl Leapfrog {
     /// Makes steps on the device, if it moves bodies. Returns false where it does not, or where a
     /// step fails: then the bodies are as they were.
     fn advance_on_device(&mut self, steps: u64, step: f64, go_on: &mut GoOn) -> Result<bool> {
+        if self.system.team().is_some() {
+            return Ok(false);
+        }
         let (bodies, gravity) = (&self.bodies, self.plan.gravity);
         let body = |number: usize| {
             let Body { mass, position, velocity, derivatives: [acceleration, ..], .. } = bodies[number];
             MovingBody { mass: gravity * mass, position, velocity, acceleration }
         };
-        if !self.is_kept && !self.system.keep_moving(bodies.len(), body)? {
+        if !self.is_kept && !self.system.alone(MOVING)?.keep_moving(bodies.len(), body)? {
             return Ok(false);
         }
         let (counts, interactions) = (self.counts, self.system.statistics().interactions);
@@ -171,7 +176,7 @@ impl Leapfrog {
             // The last kick of the step before comes with the first one of this step.
             let last = if done == 1 { 0.0 } else { half };
             let motion = Motion { kicks: [last, half], drift: step, begins: done == 1 };
-            if !self.system.move_bodies(&motion, Some(softening2))? {
+            if !self.system.alone(MOVING)?.move_bodies(&motion, Some(softening2))? {
                 return Ok(false);
             }
             if !self.count_step(done, steps, go_on) {
@@ -179,10 +184,10 @@ impl Leapfrog {
             }
         }
         let motion = Motion { kicks: [half, 0.0], drift: 0.0, begins: false };
-        if !self.system.move_bodies(&motion, None)? {
+        if !self.system.alone(MOVING)?.move_bodies(&motion, None)? {
             return Ok(false);
         }
-        let (Some(moved), step) = (self.system.moved()?, self.plan.step) else { return Ok(false) };
+        let (Some(moved), step) = (self.system.alone(MOVING)?.moved()?, self.plan.step) else { return Ok(false) };
         each_of(&self.threads, &mut self.bodies, |number, body| {
             let MovingBody { position, velocity, acceleration, .. } = moved(number);
             (body.position, body.velocity, body.derivatives[0]) = (position, velocity, acceleration);
@@ -223,7 +228,13 @@ impl Leapfrog {
             }
             let sink = |(number, body): (usize, &Body)| Sink { radius2, ..body.sink(number, 0.0) };
             let sinks = self.bodies.iter().enumerate().map(sink);
-            let near = self.system.find_neighbours(self.bodies.len(), true, sinks)?;
+            let (bodies, gravity) = (&self.bodies, self.plan.gravity);
+            let source = |place: usize| bodies[place].source(Order::Second, place, gravity, 0.0);
+            if self.groups.is_some() {
+                // The system has the sources of one group.
+                self.system.set_sources(bodies.len(), source)?;
+            }
+            let near = self.system.find_neighbours(bodies.len(), true, sinks, source)?;
             let feel = |one, other| self.groups.as_ref().is_none_or(|groups| groups.touch(one, other));
             encounters.look_among(&self.bodies, near, time, feel)?;
         }
@@ -279,6 +290,9 @@ impl Leapfrog {
         memory::lengthen(&mut self.lost, self.bodies.len(), "bodies between meetings", || [[0.0; 3]; 2])
     }
 }
+
+/// What a device does with bodies.
+const MOVING: &str = "bodies that a device moves";
 
 /// The number of bodies that a thread takes at a time.
 const BODIES_OF_JOB: usize = 1 << 12;
@@ -413,7 +427,7 @@ impl Integrator for Leapfrog {
         let before = self.system.statistics().interactions;
         let all = memory::collected(sinks(&self.bodies, self.plan.softening), "sinks")?;
         // The sources are where the last accelerations were computed, as the bodies are.
-        let errors = self.system.tree_errors(self.bodies.len(), true, &all, samples)?;
+        let errors = self.system.alone("a tree")?.tree_errors(self.bodies.len(), true, &all, samples)?;
         self.left_out += self.system.statistics().interactions - before;
         Ok(Some(errors))
     }
@@ -428,7 +442,7 @@ mod tests {
     use crate::body::length;
     use crate::plan::StepCriterion;
     use kyoho_core::{Order, Precision};
-    use kyoho_engine::Setup;
+    use kyoho_engine::{Setup, System};
 
     use super::*;
 

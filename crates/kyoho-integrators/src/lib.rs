@@ -22,7 +22,8 @@ pub mod unit_systems;
 use std::fmt::Display;
 
 use kyoho_core::{Forces, Result};
-use kyoho_engine::{System, TreeErrors};
+use kyoho_engine::TreeErrors;
+use kyoho_ranks::SharedSystem;
 
 use body::Body;
 use encounters::{Encounter, Encounters};
@@ -182,13 +183,19 @@ pub trait Integrator {
     }
 }
 
-/// Makes the integrator of a plan's order.
-pub fn of(system: System, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator + Send>> {
+/// Makes the integrator of a plan's order. All ranks that share its system call the same of it, with the
+/// same bodies, and advance these alike.
+pub fn of(system: impl Into<SharedSystem>, plan: &Plan, bodies: Vec<Body>) -> Result<Box<dyn Integrator + Send>> {
     in_fields(system, plan, bodies, Fields::default())
 }
 
 /// Makes the integrator of a plan's order for bodies in fields.
-pub fn in_fields(system: System, plan: &Plan, bodies: Vec<Body>, fields: Fields) -> Result<Box<dyn Integrator + Send>> {
+pub fn in_fields(
+    system: impl Into<SharedSystem>,
+    plan: &Plan,
+    bodies: Vec<Body>,
+    fields: Fields,
+) -> Result<Box<dyn Integrator + Send>> {
     let (plan, bodies) = (plan.clone(), (bodies, fields));
     Ok(match Scheme::of(plan.order) {
         Some(scheme) => kyoho_hal::boxed(Hermite::new(system, plan, scheme, bodies)?, "an integrator")?,

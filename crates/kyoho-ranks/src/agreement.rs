@@ -15,6 +15,8 @@ const TEXT: usize = 480;
 /// The calls of all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Call {
+    /// It has failed, wherever others are.
+    Failed = 0,
     /// A system is made.
     Create = 1,
     /// A block begins.
@@ -25,6 +27,16 @@ pub enum Call {
     Room = 4,
     /// Neighbour lists were made.
     Lists = 5,
+    /// Work that all ranks do alike begins, or a part of it.
+    Begin = 6,
+    /// Such work ends.
+    End = 7,
+    /// The forces on sinks that all know are there.
+    Forces = 8,
+    /// A rank asks whether all go on.
+    Ask = 9,
+    /// Rank 0 gives all others bytes.
+    Share = 10,
 }
 
 impl Call {
@@ -36,6 +48,11 @@ impl Call {
             3 => "waits for a block",
             4 => "makes room",
             5 => "makes neighbour lists",
+            6 => "begins",
+            7 => "ends",
+            8 => "has forces",
+            9 => "asks whether to go on",
+            10 => "shares bytes",
             _ => "does what this version does not know",
         }
     }
@@ -43,6 +60,21 @@ impl Call {
 
 /// What a rank tells: its call, the code of its error and the bytes of the text, and its numbers.
 type Record = [u64; 8];
+
+/// The code and the text of an error.
+pub type Complaint = (ResultCode, String);
+
+/// Returns the code and the text of an error.
+pub fn complaint(error: &Error) -> Complaint {
+    (error.code(), error.to_string())
+}
+
+/// Returns a number that hardly any other words have.
+pub fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
+    words
+        .into_iter()
+        .fold(0x9e37_79b9_7f4a_7c15, |so_far, word| (so_far.rotate_left(23) ^ word).wrapping_mul(0x2545_f491_4f6c_dd1d))
+}
 
 /// The records of all ranks.
 pub struct Agreement {
@@ -64,31 +96,49 @@ impl Agreement {
     }
 
     /// Tells all ranks, hears what they tell, and returns the error of the first that has one.
-    fn exchange(&mut self, communicator: &mut dyn Communicator, call: Call, own: Result<Told>) -> Result<()> {
+    pub fn exchange(
+        &mut self,
+        communicator: &mut dyn Communicator,
+        call: Call,
+        own: std::result::Result<Told, Complaint>,
+    ) -> Result<()> {
         let mut record = Record::default();
         record[0] = call as u64;
         let mut text = "";
-        let (error, whole);
+        let whole;
         match own {
             Ok(told) => record[3..].copy_from_slice(&told),
-            Err(failed) => {
-                error = failed;
-                whole = error.to_string();
+            Err((code, failed)) => {
+                whole = failed;
                 let end = (0..=TEXT.min(whole.len())).rev().find(|end| whole.is_char_boundary(*end));
                 text = &whole[..end.unwrap_or(0)];
-                (record[1], record[2]) = (error.code() as u64, text.len() as u64);
+                (record[1], record[2]) = (code as u64, text.len() as u64);
+                record[3] = digest(text.bytes().map(u64::from));
             }
         }
         self.counts.fill(size_of::<Record>());
         let received = bytemuck::cast_slice_mut(&mut self.records);
         communicator.all_gather(bytemuck::cast_slice(&record), received, &self.counts)?;
-        self.require_equal(0, |[other, first]| {
-            let [other, first] = [other, first].map(Call::words);
-            let text = format!("it {other} where rank 0 {first}; allowed: the same calls on all ranks");
-            (ResultCode::CallOrder, text)
-        })?;
+        self.require_one_call()?;
         let failed = self.records.iter().position(|record| record[1] != 0);
         failed.map_or(Ok(()), |rank| Err(self.error_of(rank, text, communicator)?))
+    }
+
+    /// Fails unless all ranks that have not failed make the same call.
+    fn require_one_call(&self) -> Result<()> {
+        let mut calls = self.records.iter().map(|record| record[0]).enumerate();
+        let mut calls = calls.by_ref().filter(|(_, call)| *call != Call::Failed as u64);
+        let Some((rank_of_first, first)) = calls.next() else { return Ok(()) };
+        calls.find(|(_, call)| *call != first).map_or(Ok(()), |(rank, other)| {
+            let [other, first] = [other, first].map(Call::words);
+            let text = format!("it {other} where rank {rank_of_first} {first}; allowed: the same calls on all ranks");
+            Err(Error::OfRank { rank, code: ResultCode::CallOrder, text })
+        })
+    }
+
+    /// Whether all ranks told the same error.
+    pub fn is_error_of_all(&self) -> bool {
+        self.records.iter().all(|record| record[1] != 0 && record[1..4] == self.records[0][1..4])
     }
 
     /// Returns the error of the first rank that has one, whose text all ranks get.
@@ -160,7 +210,7 @@ impl Ranks {
         if let Some(lost) = &self.lost {
             return Err(lost.clone());
         }
-        let outcome = self.agreement.exchange(&mut *self.communicator, call, own);
+        let outcome = self.agreement.exchange(&mut *self.communicator, call, own.map_err(|error| complaint(&error)));
         self.note(outcome)
     }
 

@@ -38,7 +38,7 @@ pub struct Buffers {
 }
 
 /// Returns the count of numbers in a row of sums.
-fn width_of(interaction: &Interaction) -> usize {
+pub fn width_of(interaction: &Interaction) -> usize {
     interaction.n_sums() + if interaction.nearest { 2 } else { 0 }
 }
 
@@ -198,15 +198,8 @@ impl Ranks {
     fn wait_here(&mut self, system: &mut System) -> Result<()> {
         let forces = system.wait()?;
         let interaction = forces.interaction;
-        let (width, n_sums) = (width_of(interaction), interaction.n_sums());
-        let sent = &mut self.buffers.sent;
-        sent.set_length(forces.len() * width);
-        for (row, sums) in sent.chunks_exact_mut(width).zip(forces.values.chunks_exact(n_sums)) {
-            row[..n_sums].copy_from_slice(sums);
-        }
-        for (row, nearest) in sent.chunks_exact_mut(width).zip(forces.nearest) {
-            row[n_sums..].copy_from_slice(&[nearest.distance2, f64::from(nearest.index)]);
-        }
+        let n_sums = interaction.n_sums();
+        put_rows(&mut self.buffers.sent, &forces);
         // No rank may find later, alone, that a sum of all is infinite.
         let largest = f64::MAX / self.communicator.size() as f64;
         let Some(place) = forces.values.iter().position(|value| value.abs() > largest) else { return Ok(()) };
@@ -229,21 +222,46 @@ impl Ranks {
         let to = (bytemuck::cast_slice_mut(received), &own_counts[..]);
         let bytes = width * size_of::<f64>();
         messages.all_to_all(&mut **communicator, (bytemuck::cast_slice(sent), counts), to, bytes, most)?;
-        let rows = own.len() * width;
-        for (sum, term) in joins_in_pairs(size) {
-            let (left, right) = received.split_at_mut(term * rows);
-            let terms = right[..rows].chunks_exact(width);
-            let rows = left[sum * rows..][..rows].chunks_exact_mut(width);
-            rows.zip(terms).for_each(|(row, term)| add_row(row, term, n_sums));
-        }
-        sums.resize(own.len(), n_sums, interaction.nearest);
-        for (place, row) in received.chunks_exact(width).take(own.len()).enumerate() {
-            sums.values[place * n_sums..][..n_sums].copy_from_slice(&row[..n_sums]);
-            if let (Some(nearest), [distance2, index]) = (sums.nearest.get_mut(place), &row[n_sums..]) {
-                *nearest = Nearest::new(*distance2, *index as i32);
-            }
-        }
+        join(received, (size, own.len()), (width, n_sums));
+        put(received, own.len(), sums, interaction);
         Ok(())
+    }
+}
+
+/// Adds the rows that each of several ranks has for some sinks, as those of several devices are added.
+/// The first rows become the sums.
+pub fn join(received: &mut [f64], (size, sinks): (usize, usize), (width, n_sums): (usize, usize)) {
+    let rows = sinks * width;
+    for (sum, term) in joins_in_pairs(size) {
+        let (left, right) = received.split_at_mut(term * rows);
+        let terms = right[..rows].chunks_exact(width);
+        let rows = left[sum * rows..][..rows].chunks_exact_mut(width);
+        rows.zip(terms).for_each(|(row, term)| add_row(row, term, n_sums));
+    }
+}
+
+/// Puts the forces of some sinks in rows, for which there is room.
+pub fn put_rows(rows: &mut Paged<f64>, forces: &Forces) {
+    let interaction = forces.interaction;
+    let (width, n_sums) = (width_of(interaction), interaction.n_sums());
+    rows.set_length(forces.len() * width);
+    for (row, sums) in rows.chunks_exact_mut(width).zip(forces.values.chunks_exact(n_sums)) {
+        row[..n_sums].copy_from_slice(sums);
+    }
+    for (row, nearest) in rows.chunks_exact_mut(width).zip(forces.nearest) {
+        row[n_sums..].copy_from_slice(&[nearest.distance2, f64::from(nearest.index)]);
+    }
+}
+
+/// Puts the rows of so many sinks in their sums, for which there is room.
+pub fn put(rows: &[f64], sinks: usize, sums: &mut Sums, interaction: &Interaction) {
+    let (width, n_sums) = (width_of(interaction), interaction.n_sums());
+    sums.resize(sinks, n_sums, interaction.nearest);
+    for (place, row) in rows.chunks_exact(width).take(sinks).enumerate() {
+        sums.values[place * n_sums..][..n_sums].copy_from_slice(&row[..n_sums]);
+        if let (Some(nearest), [distance2, index]) = (sums.nearest.get_mut(place), &row[n_sums..]) {
+            *nearest = Nearest::new(*distance2, *index as i32);
+        }
     }
 }
 

@@ -5,6 +5,9 @@
 //! order in which the sums of several devices are added. Nothing here knows how ranks speak: that is
 //! the [`Communicator`], which callers give, or [`threads`] for tests.
 //!
+//! A [`Team`] are ranks that all know all bodies and advance them alike; its [`SharedSystem`] has the
+//! sources of one process, of which each rank sums its share.
+//!
 //! Every call that needs all ranks begins with an `agreement`, in which each rank says whether it
 //! can take part. So all end it with the same error, and none waits for one that gave up.
 
@@ -12,6 +15,8 @@ mod agreement;
 mod block;
 mod exchange;
 mod neighbours;
+mod shared;
+mod team;
 pub mod threads;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -20,8 +25,11 @@ use kyoho_core::{Error, Forces, NeighbourCriterion, Result, Sinks};
 use kyoho_engine::System;
 
 use agreement::{Agreement, Call};
+pub use agreement::{Complaint, complaint, digest};
 use block::{Buffers, RankBlock, not_over_ranks};
 use neighbours::RankLists;
+pub use shared::SharedSystem;
+pub use team::Team;
 
 /// The ranks of a system, and how this one speaks with them. All ranks call the same functions in
 /// the same order.

@@ -28,25 +28,33 @@ pub unsafe fn of_options(options: *const kyoho_options) -> Result<Option<Callers
     }
     // SAFETY: not null, hence a structure.
     let communicator = unsafe { read("options", options) }?.communicator;
-    if communicator.is_null() {
-        return Ok(None);
+    // SAFETY: null or a structure.
+    if communicator.is_null() { Ok(None) } else { unsafe { CallersCommunicator::new(communicator) }.map(Some) }
+}
+
+impl CallersCommunicator {
+    /// Takes the functions of a structure.
+    ///
+    /// # Safety
+    /// The communicator is a structure.
+    pub unsafe fn new(communicator: *const kyoho_communicator) -> Result<CallersCommunicator> {
+        // SAFETY: the caller's promise.
+        let given = unsafe { read("kyoho_options.communicator", communicator) }?;
+        if given.size < 1 {
+            return Err(bad_field("kyoho_communicator.size", given.size, "1 or more"));
+        }
+        if !(0..given.size).contains(&given.rank) {
+            return Err(bad_field("kyoho_communicator.rank", given.rank, format!("0 to {}", given.size - 1)));
+        }
+        if given.reserved != 0 {
+            return Err(bad_field("kyoho_communicator.reserved", given.reserved, "0"));
+        }
+        let missing = |argument| Error::NullArgument { argument };
+        given.all_gather.ok_or_else(|| missing("kyoho_communicator.all_gather"))?;
+        given.all_to_all.ok_or_else(|| missing("kyoho_communicator.all_to_all"))?;
+        let numbers = || memory::filled(given.size as usize, 0, "counts of ranks");
+        Ok(CallersCommunicator { given, counts: [numbers()?, numbers()?], offsets: [numbers()?, numbers()?] })
     }
-    // SAFETY: as above.
-    let given = unsafe { read("kyoho_options.communicator", communicator) }?;
-    if given.size < 1 {
-        return Err(bad_field("kyoho_communicator.size", given.size, "1 or more"));
-    }
-    if !(0..given.size).contains(&given.rank) {
-        return Err(bad_field("kyoho_communicator.rank", given.rank, format!("0 to {}", given.size - 1)));
-    }
-    if given.reserved != 0 {
-        return Err(bad_field("kyoho_communicator.reserved", given.reserved, "0"));
-    }
-    let missing = |argument| Error::NullArgument { argument };
-    given.all_gather.ok_or_else(|| missing("kyoho_communicator.all_gather"))?;
-    given.all_to_all.ok_or_else(|| missing("kyoho_communicator.all_to_all"))?;
-    let numbers = || memory::filled(given.size as usize, 0, "counts of ranks");
-    Ok(Some(CallersCommunicator { given, counts: [numbers()?, numbers()?], offsets: [numbers()?, numbers()?] }))
 }
 
 /// Fails if the options have a communicator, which a call takes none of.

@@ -5,13 +5,14 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use crate::abi::arrays::{self, Input, Output};
-use crate::abi::boundary::{self, required};
+use crate::abi::boundary::{self, protect, required};
 use crate::abi::handles::Handles;
 use crate::abi::opening;
 use kyoho_core::{Error, Result, ResultCode, Scope, memory};
+use kyoho_engine::System;
 use kyoho_integrators::Counts;
 use kyoho_integrators::body::Body;
-use kyoho_integrators::cluster::{Change, Choices, Cluster};
+use kyoho_integrators::cluster::{Change, Choices, Cluster, Progress};
 use kyoho_integrators::fields::{Centre, FieldQuestion};
 use kyoho_integrators::plan::StepCriterion;
 use kyoho_integrators::unit_systems::gravitational_constant;
@@ -53,6 +54,12 @@ fn of_integrator(error: Error) -> Error {
 ///
 /// `integrator` receives the handle, NULL on an error. Give it back with `kyoho_integrator_free`.
 ///
+/// With a communicator all ranks call this, with the same options, and the error of one is that of
+/// all. Each rank then has all bodies: all add, set and remove the same ones, and they share the
+/// sums of the forces, by direct sums alone. From then on `kyoho_integrator_evolve`,
+/// `kyoho_integrator_energies`, and `kyoho_integrator_get_bodies` where forces or nearest bodies are
+/// wanted, are calls of all ranks, and all others of one.
+///
 /// Errors: as `kyoho_system_create`, and KYOHO_BAD_OPTION also for a field of `integrator_options`
 /// whose value is not allowed, and for the scope of regular forces.
 #[unsafe(no_mangle)]
@@ -62,41 +69,60 @@ pub unsafe extern "C" fn kyoho_integrator_create(
     integrator: *mut *mut kyoho_integrator,
 ) -> ResultCode {
     call(|| {
-        let integrator = required("integrator", integrator)?;
-        // SAFETY: room for a pointer.
+        // SAFETY: null or room for a pointer.
         unsafe { boundary::write(integrator, ptr::null_mut()) };
-        let given = if integrator_options.is_null() {
-            empty()
-        } else {
-            // SAFETY: not null, hence a structure.
-            unsafe { read("integrator_options", integrator_options) }?
+        // SAFETY: null or a structure.
+        let communicator = unsafe { communicators::of_options(options) }?;
+        // Whatever is wrong here, even a panic, the other ranks are told of it.
+        let made = protect(|| {
+            required("integrator", integrator)?;
+            // SAFETY: null or structures.
+            unsafe { open(options, integrator_options) }
+        });
+        let cluster = match communicator {
+            None => made.and_then(|(system, choices)| Cluster::new(system, choices))?,
+            Some(communicator) => Cluster::over(Box::new(communicator), made)?,
         };
-        let criterion = StepCriterion::from_number(given.criterion).ok_or_else(|| {
-            let allowed = "0 (usual), 1 (order), 2 (average, in orders 6 and 8)";
-            bad_field("kyoho_integrator_options.criterion", given.criterion, allowed)
-        })?;
-        // SAFETY: null or a structure.
-        unsafe { communicators::require_none(options, "kyoho_integrator_create") }?;
-        // SAFETY: as above.
-        let (setup, because) = unsafe { options::setup(options, None) }?;
-        // SAFETY: null or a structure.
-        let tree = unsafe { options::tree(options) }?;
-        if setup.scope != Scope::Full {
-            return Err(bad_field("kyoho_options.scope", setup.scope as i32, "0 (full), 1 (full) for an integrator"));
-        }
-        let kyoho_integrator_options { softening, gravity, eta, dt_max, dt_min, .. } = given;
-        let kyoho_integrator_options { time, approach_distance, subsystem_radius, .. } = given;
-        let choices =
-            Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance, subsystem_radius };
-        choices.check(setup.order)?;
-        let mut system = opening::system("kyoho_integrator_create", &setup, &because)?;
-        system.set_tree(tree)?;
-        let cluster = Cluster::new(system, choices)?;
         let handle = INTEGRATORS.insert(cluster)?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.
         unsafe { boundary::write(integrator, ptr::without_provenance_mut(handle)) };
         Ok(())
     })
+}
+
+/// Makes the system of an integrator, and reads its choices.
+///
+/// # Safety
+/// The options are null or structures.
+unsafe fn open(
+    options: *const kyoho_options,
+    integrator_options: *const kyoho_integrator_options,
+) -> Result<(System, Choices)> {
+    let given = if integrator_options.is_null() {
+        empty()
+    } else {
+        // SAFETY: not null, hence a structure.
+        unsafe { read("integrator_options", integrator_options) }?
+    };
+    let criterion = StepCriterion::from_number(given.criterion).ok_or_else(|| {
+        let allowed = "0 (usual), 1 (order), 2 (average, in orders 6 and 8)";
+        bad_field("kyoho_integrator_options.criterion", given.criterion, allowed)
+    })?;
+    // SAFETY: null or a structure.
+    let (setup, because) = unsafe { options::setup(options, None) }?;
+    // SAFETY: null or a structure.
+    let tree = unsafe { options::tree(options) }?;
+    if setup.scope != Scope::Full {
+        return Err(bad_field("kyoho_options.scope", setup.scope as i32, "0 (full), 1 (full) for an integrator"));
+    }
+    let kyoho_integrator_options { softening, gravity, eta, dt_max, dt_min, .. } = given;
+    let kyoho_integrator_options { time, approach_distance, subsystem_radius, .. } = given;
+    let choices =
+        Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance, subsystem_radius };
+    choices.check(setup.order)?;
+    let mut system = opening::system("kyoho_integrator_create", &setup, &because)?;
+    system.set_tree(tree)?;
+    Ok((system, choices))
 }
 
 /// Reads the caller's bodies. Those that are added need masses and positions.
@@ -181,29 +207,18 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
     call_on(integrator, |cluster| {
         // SAFETY: null or a structure.
         let wanted = unsafe { read("states", states) }?;
-        let count = arrays::count("kyoho_body_states.count", wanted.count)?;
-        let identifiers: Option<Rows<i64, 1>> = Rows::optional("kyoho_body_states.identifiers", wanted.identifiers)?;
-        let all = cluster.bodies().len();
-        if identifiers.is_none() && count > all {
-            let allowed = format!("0 to {all}, the number of bodies");
-            return Err(Error::BadCount { what: "kyoho_body_states.count", value: wanted.count.into(), allowed });
-        }
+        let forces = [wanted.accelerations, wanted.potentials, wanted.nearest_distances];
+        let is_of_all = forces.iter().any(|reals| !reals.data.is_null()) || !wanted.nearest.data.is_null();
+        // SAFETY: arrays of so many rows.
+        let read = unsafe { places_of(cluster, &wanted) }.and_then(|places| Ok((places, ForceStates::new(&wanted)?)));
+        let (places, states) = read.map_err(|error| if is_of_all { cluster.refuse(error) } else { error })?;
         let masses: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.masses", wanted.masses)?;
         let positions: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.positions", wanted.positions)?;
         let velocities: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.velocities", wanted.velocities)?;
         let radii: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.radii", wanted.radii)?;
         let groups: Option<Rows<i32, 1>> = Rows::optional("kyoho_body_states.groups", wanted.groups)?;
         let softenings: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.softenings", wanted.softenings)?;
-        // All places are known before the first body is written.
-        let mut places = memory::room(count, "the places of bodies")?;
-        for row in 0..count {
-            places.push(match identifiers {
-                // SAFETY: the array has more than `row` elements.
-                Some(identifiers) => cluster.place(unsafe { identifiers.read(row) }[0])?,
-                None => row,
-            });
-        }
-        forces_on(cluster, &places, &wanted)?;
+        states.write(cluster, &places)?;
         for (row, place) in places.into_iter().enumerate() {
             let Body { mass, position, velocity, .. } = cluster.bodies()[place];
             // SAFETY: the arrays have more than `row` rows.
@@ -220,33 +235,71 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
     })
 }
 
-/// Writes the forces on bodies at these places and their nearest bodies, as far as they are wanted.
-fn forces_on(cluster: &mut Cluster, places: &[usize], wanted: &kyoho_body_states) -> Result<()> {
-    let accelerations: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.accelerations", wanted.accelerations)?;
-    let potentials: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.potentials", wanted.potentials)?;
-    let nearest: Option<Rows<i64, 1>> = Rows::optional("kyoho_body_states.nearest", wanted.nearest)?;
-    let distances: Option<Rows<f64, 1>> =
-        Rows::optional("kyoho_body_states.nearest_distances", wanted.nearest_distances)?;
-    let has_forces = accelerations.is_some() || potentials.is_some();
-    let forces = if has_forces { cluster.forces(places)? } else { Vec::new() };
-    let has_nearest = nearest.is_some() || distances.is_some();
-    let others = if has_nearest { cluster.nearest(places)? } else { Vec::new() };
-    for (row, (potential, acceleration)) in forces.into_iter().enumerate() {
-        // SAFETY: the arrays have more than `row` rows.
-        unsafe {
-            put(potentials, row, [potential]);
-            put(accelerations, row, acceleration);
-        }
+/// Returns the places of the bodies that are wanted, all before the first body is written.
+///
+/// # Safety
+/// The arrays have as many rows as the structure says.
+unsafe fn places_of(cluster: &Cluster, wanted: &kyoho_body_states) -> Result<Vec<usize>> {
+    let count = arrays::count("kyoho_body_states.count", wanted.count)?;
+    let identifiers: Option<Rows<i64, 1>> = Rows::optional("kyoho_body_states.identifiers", wanted.identifiers)?;
+    let all = cluster.bodies().len();
+    if identifiers.is_none() && count > all {
+        let allowed = format!("0 to {all}, the number of bodies");
+        return Err(Error::BadCount { what: "kyoho_body_states.count", value: wanted.count.into(), allowed });
     }
-    for (row, (own, other)) in places.iter().zip(others).enumerate() {
-        let (place, distance) = other.unwrap_or((*own, f64::INFINITY));
-        // SAFETY: the arrays have more than `row` elements.
-        unsafe {
-            put(nearest, row, [cluster.identifiers()[place]]);
-            put(distances, row, [distance]);
-        }
+    let mut places = memory::room(count, "the places of bodies")?;
+    for row in 0..count {
+        places.push(match identifiers {
+            // SAFETY: the array has more than `row` elements.
+            Some(identifiers) => cluster.place(unsafe { identifiers.read(row) }[0])?,
+            None => row,
+        });
     }
-    Ok(())
+    Ok(places)
+}
+
+/// The places where forces on bodies and their nearest bodies are written to, as far as they are wanted.
+struct ForceStates {
+    accelerations: Option<Rows<f64, 3>>,
+    potentials: Option<Rows<f64, 1>>,
+    nearest: Option<Rows<i64, 1>>,
+    distances: Option<Rows<f64, 1>>,
+}
+
+impl ForceStates {
+    fn new(wanted: &kyoho_body_states) -> Result<ForceStates> {
+        Ok(ForceStates {
+            accelerations: Rows::optional("kyoho_body_states.accelerations", wanted.accelerations)?,
+            potentials: Rows::optional("kyoho_body_states.potentials", wanted.potentials)?,
+            nearest: Rows::optional("kyoho_body_states.nearest", wanted.nearest)?,
+            distances: Rows::optional("kyoho_body_states.nearest_distances", wanted.nearest_distances)?,
+        })
+    }
+
+    /// Writes those on bodies at these places.
+    fn write(self, cluster: &mut Cluster, places: &[usize]) -> Result<()> {
+        let ForceStates { accelerations, potentials, nearest, distances } = self;
+        let has_forces = accelerations.is_some() || potentials.is_some();
+        let forces = if has_forces { cluster.forces(places)? } else { Vec::new() };
+        let has_nearest = nearest.is_some() || distances.is_some();
+        let others = if has_nearest { cluster.nearest(places)? } else { Vec::new() };
+        for (row, (potential, acceleration)) in forces.into_iter().enumerate() {
+            // SAFETY: the arrays have more than `row` rows.
+            unsafe {
+                put(potentials, row, [potential]);
+                put(accelerations, row, acceleration);
+            }
+        }
+        for (row, (own, other)) in places.iter().zip(others).enumerate() {
+            let (place, distance) = other.unwrap_or((*own, f64::INFINITY));
+            // SAFETY: the arrays have more than `row` elements.
+            unsafe {
+                put(nearest, row, [cluster.identifiers()[place]]);
+                put(distances, row, [distance]);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Removes the bodies with these `count` identifiers.
@@ -518,6 +571,10 @@ unsafe impl Send for Context {}
 /// All bodies meet at the end of each call, so steps are no longer than the time to it, and the
 /// bits of bodies depend on the times of calls. They do not depend on the number of threads.
 ///
+/// Over ranks all call this with the same bodies and arguments, but `progress` may be any, or NULL:
+/// where it returns anything but 0 on one, the evolution ends on all after the same block step. An
+/// error on one is that of all.
+///
 /// Errors, after which bodies are where they were, or in order 2 at the end of a step:
 /// KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of the bodies, or a field
 /// of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position without softening),
@@ -531,36 +588,23 @@ pub unsafe extern "C" fn kyoho_integrator_evolve(
     evolution: *mut kyoho_evolution,
 ) -> ResultCode {
     call_on(integrator, |cluster| {
-        let given = if evolve_options.is_null() {
-            empty()
-        } else {
-            // SAFETY: not null, hence a structure.
-            unsafe { read("evolve_options", evolve_options) }?
-        };
-        if given.reserved != 0 {
-            return Err(bad_field("kyoho_evolve_options.reserved", given.reserved, "0"));
-        }
-        let most = u64::try_from(given.block_steps).map_err(|_| Error::BadCount {
-            what: "kyoho_evolve_options.block_steps",
-            value: given.block_steps,
-            allowed: "0 (no limit), 1 or more".into(),
-        })?;
-        let pause = Duration::try_from_secs_f64(given.progress_seconds).map_err(|_| {
-            bad_field("kyoho_evolve_options.progress_seconds", given.progress_seconds, "finite numbers from 0")
-        })?;
+        // SAFETY: null or a structure.
+        let (given, most, pause) = unsafe { limits(evolve_options) }.map_err(|error| cluster.refuse(error))?;
         let mut told = Instant::now();
-        let mut go_on = |time: f64, block_steps: u64| {
-            let Some(progress) = given.progress else { return true };
-            if !pause.is_zero() {
-                if told.elapsed() < pause {
-                    return true;
+        let mut go_on = given.progress.map(|progress| {
+            move |time: f64, block_steps: u64| {
+                if !pause.is_zero() {
+                    if told.elapsed() < pause {
+                        return true;
+                    }
+                    told = Instant::now();
                 }
-                told = Instant::now();
+                // SAFETY: a function of the caller for these arguments, by its promise.
+                unsafe { progress(given.context, time, block_steps) == 0 }
             }
-            // SAFETY: a function of the caller for these arguments, by its promise.
-            unsafe { progress(given.context, time, block_steps) == 0 }
-        };
-        let ended = cluster.evolve(time, Some(most).filter(|most| *most > 0), &mut go_on)?;
+        });
+        let go_on = go_on.as_mut().map(|go_on| go_on as &mut Progress);
+        let ended = cluster.evolve_if(time, Some(most).filter(|most| *most > 0), go_on)?;
         if evolution.is_null() {
             return Ok(());
         }
@@ -580,6 +624,32 @@ pub unsafe extern "C" fn kyoho_integrator_evolve(
         // SAFETY: not null, hence a structure.
         unsafe { structures::write("evolution", evolution, outcome) }
     })
+}
+
+/// Reads what ends an evolution: the options, the number of block steps, and the time between two calls
+/// of the function.
+///
+/// # Safety
+/// The options are null or a structure.
+unsafe fn limits(options: *const kyoho_evolve_options) -> Result<(kyoho_evolve_options, u64, Duration)> {
+    let given = if options.is_null() {
+        empty()
+    } else {
+        // SAFETY: not null, hence a structure.
+        unsafe { read("evolve_options", options) }?
+    };
+    if given.reserved != 0 {
+        return Err(bad_field("kyoho_evolve_options.reserved", given.reserved, "0"));
+    }
+    let most = u64::try_from(given.block_steps).map_err(|_| Error::BadCount {
+        what: "kyoho_evolve_options.block_steps",
+        value: given.block_steps,
+        allowed: "0 (no limit), 1 or more".into(),
+    })?;
+    let pause = Duration::try_from_secs_f64(given.progress_seconds).map_err(|_| {
+        bad_field("kyoho_evolve_options.progress_seconds", given.progress_seconds, "finite numbers from 0")
+    })?;
+    Ok((given, most, pause))
 }
 
 /// Writes how many binaries the subsystems of an integrator have: bound pairs of bodies, and of

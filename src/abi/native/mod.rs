@@ -14,7 +14,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod block;
-mod communicators;
+pub mod communicators;
 pub mod few_body;
 pub mod integrators;
 pub mod interactions;

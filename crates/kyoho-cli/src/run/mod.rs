@@ -13,6 +13,8 @@ mod subsystems;
 
 use std::time::Instant;
 
+use indicatif::ProgressBar;
+
 use field_setting::FieldSetting;
 use output::Output;
 use report::{Report, Row};
@@ -21,6 +23,7 @@ use snapshot::{Format, Origin, Snapshot};
 use crate::failure::Result;
 use crate::machine::named;
 use crate::model::plummer;
+use crate::ranks::Ranks;
 use crate::{picture, progress};
 use kyoho::System;
 use kyoho_integrators::Integrator;
@@ -28,24 +31,30 @@ use kyoho_integrators::body::Body;
 use kyoho_integrators::energy::{Energies, Energy};
 use kyoho_integrators::fields::Fields;
 use kyoho_integrators::plan::Plan;
+use kyoho_ranks::SharedSystem;
 
 pub use options::Arguments;
 
-/// Integrates and prints a report.
-pub fn run(arguments: &Arguments) -> Result<()> {
+/// Integrates and prints a report. Ranks do it together.
+pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     if let Some(path) = &arguments.plot {
         picture::check(path)?;
     }
     let format = arguments.format.as_deref().map(|name| named("--format", name, &Format::ALL, Format::name));
     let mut settings = arguments.machine.settings()?;
-    let resumed = arguments.resume.as_deref().map(Snapshot::read).transpose()?;
+    let resumed = arguments.resume.as_deref();
+    let resumed = resumed.map(|path| Snapshot::of(ranks.read(path)?, path)).transpose()?;
     let (mut plan, intervals) = options::plan(arguments, &settings, resumed.as_ref())?;
-    let mut input = arguments.input.as_deref().map(snapshot::bodies).transpose()?;
+    if ranks.team().is_some() {
+        options::check_suits_ranks(&plan)?;
+    }
+    let input = arguments.input.as_deref();
+    let mut input = input.map(|path| snapshot::bodies_of(ranks.read(path)?, path)).transpose()?;
     let units = input.as_mut().map_or(Ok(None), |input| options::units(arguments, input, &mut plan))?;
     let radius = subsystems::radius(arguments, &plan, resumed.as_ref())?;
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
-    let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref())?;
+    let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref(), ranks)?;
     let from = resumed.as_ref().map_or(0.0, Snapshot::time);
     for time in [from, from + intervals as f64 * plan.interval] {
         fields.iter().try_for_each(|field| field.check_time(time))?;
@@ -54,20 +63,23 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     // The output is opened before the work begins, so that an error about files comes first.
     let before = arguments.resume.as_deref().zip(resumed.as_ref().map(|snapshot| snapshot.number));
     let format = format.transpose()?.unwrap_or(Format::Text);
-    let mut output = Output::new(arguments.output.as_deref(), format, arguments.overwrite, before)?;
-    if let Some(path) = &arguments.plot {
+    let mut output =
+        Output::new(arguments.output.as_deref().filter(|_| ranks.is_first()), format, arguments.overwrite, before)?;
+    let plot = arguments.plot.as_ref().filter(|_| ranks.is_first());
+    if let Some(path) = plot {
         picture::try_path(path)?;
     }
     let start = match (resumed, input) {
         (Some(snapshot), _) => going_on(&plan, snapshot, &field_settings),
         (None, Some(input)) => fresh(&plan, input.bodies),
         (None, None) => {
-            let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?;
+            let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?.over(ranks.team())?;
             let n = arguments.plummer.unwrap_or(2) as usize;
             fresh(&plan, plummer::standard(n, arguments.seed, &mut unsoftened)?)
         }
     };
-    let mut energies = Energies::new(&setup, plan.gravity, plan.softening)?.by_tree(plan.tree)?;
+    let energies = Energies::new(&setup, plan.gravity, plan.softening)?;
+    let mut energies = energies.over(ranks.team())?.by_tree(plan.tree)?;
     let mut system = System::new(&setup)?;
     system.set_tree(plan.tree)?;
     let names = fields.iter().map(|field| field.name().to_string()).collect();
@@ -75,14 +87,23 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     report.shows_errors = arguments.report_error;
     report.fields = names;
     report.units = units;
+    report.over(ranks);
     report.begin(arguments.json)?;
 
+    let system = match ranks.team() {
+        None => system.into(),
+        Some(team) => {
+            team.require_kind(&system)?;
+            SharedSystem::over(team, system)?
+        }
+    };
     let mut meeting = start;
     meeting.fields = field_settings;
     let first = meeting.number;
     let mut acting = Fields::new(plan.gravity, setup.threads);
     acting.start = meeting.time();
     acting.replace(fields);
+    ranks.require_same(&format!("{plan:?} {radius:?} {intervals}"), &meeting.bodies)?;
     let mut integrator = subsystems::integrator(system, &mut meeting, acting, radius)?;
     let mut energy_of = |integrator: &mut dyn Integrator, time: f64| -> Result<Energy> {
         Ok(Energy {
@@ -103,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     meeting.subsystems = subsystems::Subsystems::of(&*integrator);
     output.write(&meeting, integrator.bodies())?;
 
-    let bar = progress::bar(intervals * PROGRESS as u64);
+    let bar = if ranks.is_first() { progress::bar(intervals * PROGRESS as u64) } else { ProgressBar::hidden() };
     for done in 0..intervals {
         integrator.fields_mut().start = meeting.time();
         let began = Instant::now();
@@ -130,7 +151,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     bar.finish_and_clear();
     report.subsystems(meeting.subsystems.as_ref(), plan.gravity)?;
     report.end(integrator.counts(), output.end()?, arguments.json)?;
-    if let Some(path) = &arguments.plot {
+    if let Some(path) = plot {
         plot::draw(path, &report.title(), &report.errors())?;
     }
     Ok(())

@@ -7,13 +7,14 @@ use crate::failure::{Failure, Result};
 use crate::file;
 use crate::machine::{Machine, named};
 use crate::precision::precision;
+use crate::ranks::Ranks;
 use crate::run::field_setting::FieldSetting;
 use crate::run::input::{self, Input};
 use crate::run::snapshot::Snapshot;
 use kyoho::Setup;
 use kyoho::config::Settings;
 use kyoho_core::error::shown;
-use kyoho_core::{Error, Order, TreeAccuracy};
+use kyoho_core::{Error, Order, Precision, TreeAccuracy};
 use kyoho_integrators::fields::{Centre, Field};
 use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta, whole};
 use kyoho_integrators::unit_systems::UnitSystem;
@@ -210,6 +211,7 @@ pub fn fields(
     arguments: &Arguments,
     setup: &Setup,
     resumed: Option<&Snapshot>,
+    ranks: Ranks,
 ) -> Result<(Vec<FieldSetting>, Vec<Field>)> {
     let (order, level) = (setup.order, setup.level);
     let mut fields = Vec::new();
@@ -219,7 +221,7 @@ pub fn fields(
         }
     }
     for argument in arguments.fields.iter().filter(|argument| *argument != "none") {
-        fields.push(field(argument, setup)?);
+        fields.push(field(argument, setup, ranks)?);
     }
     let setting = |field: &Field| FieldSetting {
         given: field.given().into(),
@@ -231,8 +233,8 @@ pub fn fields(
 
 /// Reads the centre of a field: a line for each node with the time, the position, and the velocity if
 /// there are velocities.
-fn centre(path: &Path) -> Result<Centre> {
-    let text = file::text(file::read(path)?, path)?;
+fn centre(path: &Path, ranks: Ranks) -> Result<Centre> {
+    let text = file::text(ranks.read(path)?, path)?;
     let (mut times, mut positions, mut velocities) = (Vec::new(), Vec::new(), Vec::new());
     let mut width = None;
     for (line, row) in input::rows(&text) {
@@ -254,7 +256,7 @@ fn centre(path: &Path) -> Result<Centre> {
 
 /// Returns the field of an argument: a name or a file, `,NAME=NUMBERS` for each parameter, and
 /// `,centre=FILE` for a centre that moves.
-fn field(argument: &str, setup: &Setup) -> Result<Field> {
+fn field(argument: &str, setup: &Setup, ranks: Ranks) -> Result<Field> {
     let end = argument.split(',').take_while(|word| !word.contains('=')).map(|word| word.len() + 1).sum::<usize>();
     let name = &argument[..end.saturating_sub(1)];
     let mut parameters: Vec<(&str, Vec<f64>)> = Vec::new();
@@ -274,14 +276,29 @@ fn field(argument: &str, setup: &Setup) -> Result<Field> {
     let path = Path::new(name);
     let text = match BuiltIn::from_name(name) {
         Some(_) => name.to_string(),
-        None if path.exists() => file::text(file::read(path)?, path)?,
+        None if ranks.has_file(path)? => file::text(ranks.read(path)?, path)?,
         None => {
             let names: Vec<&str> = BUILT_IN.iter().map(|field| field.name).collect();
             return Err(wrong("--field", format!("'{name}'"), format!("a file, or {}", names.join(", "))));
         }
     };
     let field = Field::new(text.trim(), &parameters, setup.order, setup.level)?;
-    Ok(field.with_centre(path_of_centre.map(centre).transpose()?))
+    Ok(field.with_centre(path_of_centre.map(|path| centre(path, ranks)).transpose()?))
+}
+
+/// Fails if ranks cannot do a run together.
+pub fn check_suits_ranks(plan: &Plan) -> Result<()> {
+    let [accuracy, theta] = plan.tree_options();
+    if accuracy != 0.0 {
+        return Err(wrong("--accuracy", shown(accuracy), "0 over ranks, which sum directly".into()));
+    }
+    if theta != 0.0 {
+        return Err(wrong("--theta", shown(theta), "0 over ranks, which sum directly".into()));
+    }
+    match plan.precision {
+        Precision::Quad => Err(wrong("--precision", "'quad'".into(), "single, mixed, double over ranks".into())),
+        _ => Ok(()),
+    }
 }
 
 /// Fails if an option is given that means nothing in an order.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::failure::Result;
 use crate::few_body::Bound;
+use crate::ranks::Ranks;
 use crate::run::subsystems::Subsystems;
 use kyoho::config::Settings;
 use kyoho::{Setup, System};
@@ -15,6 +16,7 @@ use kyoho_engine::TreeErrors;
 use kyoho_integrators::energy::Energy;
 use kyoho_integrators::plan::Plan;
 use kyoho_integrators::{Approach, Counts, EnergyJump};
+use kyoho_ranks::Team;
 
 /// The energies at one time.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -137,6 +139,12 @@ pub struct Report {
     binaries: Option<usize>,
     tightest_binary: Option<Bound>,
     snapshots: Vec<PathBuf>,
+    /// The number of ranks, if there are others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<usize>,
+    /// Whether it is printed, as the first rank does.
+    #[serde(skip)]
+    prints: bool,
     #[serde(skip)]
     tree_name: Option<String>,
     /// The number of pairs from which on a tree sums them.
@@ -195,15 +203,22 @@ impl Report {
             binaries: None,
             tightest_binary: None,
             snapshots: Vec::new(),
+            ranks: None,
+            prints: true,
             tree_name: plan.tree_name(),
             tree_crossover,
             shows_errors: false,
         }
     }
 
+    /// Makes it the report of ranks, which the first one prints.
+    pub fn over(&mut self, ranks: Ranks) {
+        (self.ranks, self.prints) = (ranks.team().map(Team::size), ranks.is_first());
+    }
+
     /// Prints the settings of the run.
     pub fn begin(&self, json: bool) -> Result<()> {
-        if json {
+        if json || !self.prints {
             return Ok(());
         }
         out!("{}", self.title())?;
@@ -213,7 +228,9 @@ impl Report {
         if !self.fields.is_empty() {
             out!("in the fields {}", self.fields.join(", "))?;
         }
-        out!("on {} ({}), {} threads, {}", self.backend, self.devices.join(", "), self.threads, self.level)?;
+        let ranks = self.ranks.map_or(String::new(), |ranks| format!("{ranks} ranks, each "));
+        let devices = self.devices.join(", ");
+        out!("on {ranks}{} ({devices}), {} threads, {}", self.backend, self.threads, self.level)?;
         if self.tree_name.is_some() && !self.sums_by_tree {
             let (n, least) = (self.bodies, self.tree_crossover);
             out!("forces are direct sums: {n} x {n} pairs are fewer than {least}, from which on a tree is faster")?;
@@ -238,7 +255,7 @@ impl Report {
     pub fn row(&mut self, row: Row, json: bool) -> Result<()> {
         self.energies.push(row);
         self.largest_relative_error = self.largest_relative_error.max(row.relative_error.abs());
-        if json {
+        if json || !self.prints {
             return Ok(());
         }
         let errors = row.tree_error.map_or(String::new(), |errors| {
@@ -289,6 +306,9 @@ impl Report {
         self.interactions_per_second = counts.interactions as f64 / self.seconds;
         self.steps_per_second = counts.steps as f64 / self.seconds;
         self.snapshots = snapshots;
+        if !self.prints {
+            return Ok(());
+        }
         if json {
             return out!("{}", serde_json::to_string_pretty(self).expect("a report has only strings as keys"));
         }

@@ -136,7 +136,11 @@ fn columns(order: Order) -> String {
 
 /// Reads the bodies of any file that has some: a snapshot, or the input of a run.
 pub fn bodies(path: &Path) -> Result<Input> {
-    let content = file::read(path)?;
+    bodies_of(file::read(path)?, path)
+}
+
+/// Returns the bodies of the bytes of a file.
+pub fn bodies_of(content: Vec<u8>, path: &Path) -> Result<Input> {
     if content.starts_with(FIRST_LINE.as_bytes()) {
         return Ok(Input { bodies: Snapshot::parse(&content, path)?.bodies.into_owned(), units: None });
     }
@@ -164,9 +168,8 @@ impl Snapshot<'_> {
         file::replace(path, &content).map_err(|error| Failure::file(path, error))
     }
 
-    /// Reads a snapshot in either format.
-    pub fn read(path: &Path) -> Result<Snapshot<'static>> {
-        let content = file::read(path)?;
+    /// Reads the bytes of a file, which have to be a whole snapshot.
+    pub fn of(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
         if hdf5::is_hdf5(&content) { hdf5::parse(content, path) } else { Snapshot::parse(&content, path) }
     }
 

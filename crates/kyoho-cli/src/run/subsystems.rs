@@ -1,6 +1,5 @@
 //! Subsystems of a run: their option, their lines in snapshots, and the integrator that has them.
 
-use kyoho::System;
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Order};
 use kyoho_integrators::Integrator;
@@ -8,6 +7,7 @@ use kyoho_integrators::body::{Body, Vector};
 use kyoho_integrators::fields::Fields;
 use kyoho_integrators::plan::Plan;
 use kyoho_integrators::subsystems::Subsystem;
+use kyoho_ranks::SharedSystem;
 
 use crate::failure::{Failure, Result};
 use crate::few_body::Bound;
@@ -184,7 +184,7 @@ pub fn radius(arguments: &Arguments, plan: &Plan, resumed: Option<&Snapshot>) ->
 /// Makes the integrator of the bodies of a meeting, which it takes. A radius is that of subsystems. Where
 /// those of the meeting form at another one, all begin anew.
 pub fn integrator(
-    system: System,
+    system: SharedSystem,
     meeting: &mut Snapshot,
     fields: Fields,
     radius: Option<f64>,

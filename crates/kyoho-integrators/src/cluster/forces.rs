@@ -11,8 +11,12 @@ impl Cluster {
     /// Returns the potentials and accelerations of the bodies at some places, by all bodies and fields,
     /// in double precision; in order 2 by the tree if there is one.
     pub fn forces(&mut self, places: &[usize]) -> Result<Vec<(f64, Vector)>> {
+        self.together(places.iter().map(|place| *place as u64), |cluster| cluster.forces_here(places))
+    }
+
+    fn forces_here(&mut self, places: &[usize]) -> Result<Vec<(f64, Vector)>> {
         let (energies, integrator, time) = (&mut self.energies, &mut self.integrator, self.time);
-        let energies = made(energies, &self.setup, &self.choices, self.tree)?;
+        let energies = made(energies, (&self.setup, self.team.as_ref()), &self.choices, self.tree)?;
         let mut found = match self.groups.as_one() {
             Some(softening) => {
                 energies.set_softening(softening);
@@ -44,11 +48,13 @@ impl Cluster {
     /// Returns the place of the body that is nearest to each of those at some places, softening not
     /// included, with its distance; `None` where there is no other one. All pairs are looked at.
     pub fn nearest(&mut self, places: &[usize]) -> Result<Vec<Option<(usize, f64)>>> {
-        if self.nearest_bodies.is_none() {
-            self.nearest_bodies = Some(NearestBodies::new(&self.setup)?);
-        }
-        let nearest = self.nearest_bodies.as_mut();
-        let nearest = nearest.ok_or_else(|| Error::Internal { what: "nearest bodies were not made".into() })?;
-        nearest.of(self.integrator.bodies(), places)
+        self.together(places.iter().map(|place| *place as u64), |cluster| {
+            if cluster.nearest_bodies.is_none() {
+                cluster.nearest_bodies = Some(NearestBodies::new(&cluster.setup, cluster.team.as_ref())?);
+            }
+            let nearest = cluster.nearest_bodies.as_mut();
+            let nearest = nearest.ok_or_else(|| Error::Internal { what: "nearest bodies were not made".into() })?;
+            nearest.of(cluster.integrator.bodies(), places)
+        })
     }
 }

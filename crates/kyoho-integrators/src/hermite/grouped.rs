@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kyoho_core::{Error, Forces, Interaction, Nearest, Result, Sink, memory};
-use kyoho_engine::System;
+use kyoho_ranks::SharedSystem;
 
 use crate::body::Body;
 use crate::groups::{Groups, MOST_GROUPS};
@@ -87,7 +87,7 @@ impl Grouped {
 /// The systems of groups, one for the sources of each.
 #[derive(Default)]
 pub struct GroupSystems {
-    systems: Vec<System>,
+    systems: Vec<SharedSystem>,
     /// The places among sinks, or among written bodies, that concern a group.
     chosen: Vec<usize>,
     values: Vec<f64>,
@@ -97,9 +97,9 @@ pub struct GroupSystems {
 
 impl GroupSystems {
     /// Sees to it that there is a system for each of so many groups, as this one is.
-    pub fn make(&mut self, count: usize, like: &System) -> Result<()> {
+    pub fn make(&mut self, count: usize, like: &SharedSystem) -> Result<()> {
         while self.systems.len() < count {
-            memory::push(&mut self.systems, System::new(like.setup())?, WHAT)?;
+            memory::push(&mut self.systems, SharedSystem::new(like.setup(), like.team())?, WHAT)?;
         }
         self.interaction = Some(like.interaction().clone());
         Ok(())

@@ -18,9 +18,9 @@ mod subsystems;
 
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Nearest, Result, memory};
-use kyoho_engine::System;
 use kyoho_hal::threads::Threads;
 use kyoho_methods::block_steps::WATCHED;
+use kyoho_ranks::SharedSystem;
 
 use super::body::Body;
 use super::encounters::{Encounter, Encounters};
@@ -47,7 +47,7 @@ const WHAT: &str = "the bodies of a block";
 
 /// The Hermite integrator.
 pub struct Hermite {
-    system: System,
+    system: SharedSystem,
     plan: Plan,
     scheme: &'static Scheme,
     criterion: Criterion,
@@ -85,7 +85,7 @@ pub struct Hermite {
 impl Hermite {
     /// Makes an integrator of these bodies. Those without a step get their first forces and steps.
     pub fn new(
-        system: System,
+        system: impl Into<SharedSystem>,
         plan: Plan,
         scheme: &'static Scheme,
         (bodies, fields): (Vec<Body>, Fields),
@@ -93,7 +93,7 @@ impl Hermite {
         let mut hermite = Hermite {
             threads: Threads::alone(),
             criterion: Criterion::new(&plan),
-            system,
+            system: system.into(),
             plan,
             scheme,
             bodies,
@@ -208,10 +208,11 @@ impl Hermite {
     fn pass(&mut self, now: f64, numbers: &[usize], known: usize) -> Result<()> {
         let time = now * self.plan.interval;
         let (moving, numbering, grouped) = (&mut self.moving, &self.numbering, &self.grouped);
-        let sink = |place: usize| moving[numbers[place]].body.sink(numbers[place], self.plan.softening);
+        let (of_all, softening) = (&*moving, self.plan.softening);
+        let sink = |place: usize| of_all[numbers[place]].body.sink(numbers[place], softening);
         self.system.set_time(time)?;
         let forces = if grouped.is_one() {
-            self.system.force(numbering.sources(), true, (0..numbers.len()).map(sink))?
+            self.system.force(numbering.sources(), true, numbers.len(), sink)?
         } else {
             self.group_systems.sum(grouped, time, numbers, sink)?
         };
@@ -530,7 +531,7 @@ fn index(subsystems: Option<&Subsystems>, number: usize) -> usize {
 /// Writes bodies at their times as sources, each to the address of its number and with an index, by
 /// several threads if they are many.
 fn write<'a>(
-    system: &mut System,
+    system: &mut SharedSystem,
     plan: &Plan,
     count: usize,
     source_at: impl Fn(usize) -> (usize, usize, &'a Body, f64) + Sync,
@@ -546,10 +547,7 @@ fn write<'a>(
         let (_, index, body, time) = source_at(place);
         body.source(order, index, gravity, time)
     };
-    if system.record_sources(count, |place| source_at(place).0, source)? {
-        return Ok(());
-    }
-    (0..count).try_for_each(|place| system.set_source(source_at(place).0, &source(place)))
+    system.write(count, |place| source_at(place).0, source)
 }
 
 impl Integrator for Hermite {

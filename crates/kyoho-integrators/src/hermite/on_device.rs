@@ -52,7 +52,8 @@ impl Hermite {
         let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
         let has_more = collides || !self.fields.is_empty() || self.subsystems.is_some();
         let is_of_host = has_more || !self.grouped.is_one() || self.numbering.sources() == 0;
-        if is_of_host || !self.system.makes_block_steps(self.moving.len()) {
+        let is_shared = self.system.team().is_some();
+        if is_of_host || is_shared || !self.system.alone(WHAT)?.makes_block_steps(self.moving.len()) {
             return Ok(None);
         }
         match self.try_steps(from, go_on) {
@@ -94,7 +95,7 @@ impl Hermite {
         let mut rows = memory::filled(bodies * body_numbers(given), 0.0, WHAT)?;
         self.moving.iter().zip(rows.chunks_exact_mut(body_numbers(given))).for_each(|(moving, row)| pack(moving, row));
         let rules = self.rules(from);
-        let device = self.system.begin_block_steps(&rules, &rows)?;
+        let device = self.system.alone(WHAT)?.begin_block_steps(&rules, &rows)?;
         let mut run = Run {
             scheme: self.scheme,
             criterion: self.criterion,
@@ -119,7 +120,7 @@ impl Hermite {
         let is_kept = matches!(outcome, Ok(Made::Reached(..)));
         let made = if is_kept { followed.counts } else { first };
         let (blocks, sinks) = (made.block_steps - first.block_steps, made.steps - first.steps);
-        self.system.end_block_steps(blocks, sinks, self.numbering.sources());
+        self.system.alone(WHAT)?.end_block_steps(blocks, sinks, self.numbering.sources());
         let outcome = outcome?;
         if is_kept {
             let rows = || rows.chunks_exact(body_numbers(given));

@@ -5,7 +5,7 @@ use crate::fields::Field;
 use crate::plan::{StepCriterion, usual_eta};
 use crate::tests::random;
 use kyoho_core::{Level, Order, Precision};
-use kyoho_engine::Setup;
+use kyoho_engine::{Setup, System};
 use kyoho_laws::double_double::DoubleDouble;
 
 use super::*;
@@ -146,7 +146,7 @@ fn sources_of_two_doubles_have_all_digits_of_their_bodies() {
         let mut hermite = integrator(plan, ellipse(0.5), 1);
         hermite.send_all().unwrap();
         hermite.system.set_time(time.high).unwrap();
-        let sent = hermite.system.quad_predicted(0..2).unwrap();
+        let sent = hermite.system.alone("a test").unwrap().quad_predicted(0..2).unwrap();
         for (body, sent) in hermite.bodies.iter().zip(sent) {
             for (k, sent) in sent.unwrap()[0].into_iter().enumerate() {
                 let terms = body.motion().into_iter().enumerate().take(order as usize);
