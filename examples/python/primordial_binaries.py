@@ -1,9 +1,9 @@
 """A star cluster with primordial binaries: which of them survive in the crowd.
 
-    python primordial_binaries.py --stars 150 --end 1 --plot primordial_binaries.png
+    python primordial_binaries.py --stars 100 --end 0.5 --plot primordial_binaries.png
 
 The cluster is King's model with masses by Kroupa's law, in parsecs, solar masses and millions of
-years. Hard binaries move by regularised motion. The script prints the number of binaries, the half of
+years. Hard binaries move by regularised motion. The script prints the number of binaries, the median of
 their semi-major axes, and the error of the energy, and draws the cluster and its binaries.
 """
 
@@ -33,8 +33,8 @@ def orbits(positions, velocities, masses, gravity):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--stars", type=int, default=150)
-    parser.add_argument("--end", type=float, default=1.0, help="the age at the end, in Myr")
+    parser.add_argument("--stars", type=int, default=100)
+    parser.add_argument("--end", type=float, default=0.5, help="the age at the end, in Myr")
     parser.add_argument("--plot", metavar="FILE", help="draw the cluster, by matplotlib")
     arguments = parser.parse_args()
 
@@ -45,13 +45,13 @@ def main():
         radius=0.15,
         units=UNITS,
         masses=kyoho.model.kroupa(0.2, 10),
-        binaries=kyoho.model.binaries(0.5, least=100 * AU, most=5000 * AU),
+        binaries=kyoho.model.binaries(0.5, least=20 * AU, most=5000 * AU),
     )
-    cluster = kyoho.Cluster(order=4, units=UNITS, subsystems=True)
+    cluster = kyoho.Cluster(order=6, units=UNITS, subsystems=True)
     cluster.add(*stars)
     gravity = kyoho.gravitational_constant(UNITS)
     energy, found = cluster.energies.total, []
-    print(f"{'Myr':>8} {'binaries':>9} {'half, AU':>9} {'energy error':>13}")
+    print(f"{'Myr':>8} {'binaries':>9} {'axis, AU':>9} {'energy error':>13}")
     for age in numpy.linspace(0, arguments.end, 7):
         cluster.evolve(age)
         found.append(orbits(cluster.positions, cluster.velocities, cluster.masses, gravity))
@@ -62,10 +62,10 @@ def main():
         from matplotlib import pyplot
 
         figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 4), layout="constrained")
-        left.scatter(*cluster.positions[:, :2].T, s=4 * cluster.masses, c="C0", linewidths=0)
-        left.set(xlim=(-1, 1), ylim=(-1, 1), aspect="equal", xlabel=f"pc, after {arguments.end:g} Myr")
-        for (axes, eccentricities), name, mark in ((found[0], "at the start", "C7."), (found[-1], "at the end", "C3.")):
-            right.semilogx(axes, eccentricities, mark, label=name)
+        left.scatter(*cluster.positions[:, :2].T, s=12 * cluster.masses, c="C0", linewidths=0)
+        left.set(xlim=(-0.5, 0.5), ylim=(-0.5, 0.5), aspect="equal", xlabel=f"pc, after {arguments.end:g} Myr")
+        for (axes, eccentricities), name, mark in ((found[0], "at the start", "C7o"), (found[-1], "at the end", "C3.")):
+            right.semilogx(axes, eccentricities, mark, label=name, fillstyle="none" if mark == "C7o" else "full")
         right.set(xlabel="semi-major axis, AU", ylabel="eccentricity", ylim=(0, 1))
         right.legend()
         figure.savefig(arguments.plot, dpi=110)

@@ -47,6 +47,7 @@ __all__ = [
 
 
 _NUMBERS = POINTER(c_double)
+_KINDS = {"positions": "length", "masses": "mass", "velocities": "speed"}
 
 
 class Stars(NamedTuple):
@@ -133,7 +134,7 @@ def plummer(
     >>> stars = kyoho.model.plummer(4, seed=1)
     >>> stars.masses
     array([0.25, 0.25, 0.25, 0.25])
-    >>> abs(stars.positions.sum(axis=0)).max() < 1e-14
+    >>> bool(abs(stars.positions.mean(axis=0)).max() < 1e-14)
     True
     """
     return _made("plummer", {}, n, seed, masses, binaries, mass, radius, units)
@@ -241,8 +242,9 @@ def two_clusters(
     >>> import kyoho
     >>> first, second = kyoho.model.plummer(300), kyoho.model.king(200, seed=2, mass=0.5)
     >>> stars = kyoho.model.two_clusters(first, second, 10, eccentricity=1, pericentre=1)
-    >>> (stars.positions[300:].mean(axis=0) - stars.positions[:300].mean(axis=0)).round(9).tolist()
-    [10.0, 0.0, 0.0]
+    >>> relative = stars.positions[300:].mean(axis=0) - stars.positions[:300].mean(axis=0)
+    >>> [round(float(component)) for component in relative]
+    [10, 0, 0]
     """
     system = None if units is None else Units(units)
     kinds = {"separation": "length", "speed": "speed", "impact": "length", "eccentricity": "", "pericentre": "length"}
@@ -251,21 +253,12 @@ def two_clusters(
     orbit = ",".join(
         f"{name}={_in_units(name, value, system, kinds[name])!r}" for name, value in given.items() if value is not None
     )
-    kinds_of_arrays = {"positions": "length", "masses": "mass", "velocities": "speed"}
-    parts = {name: [_array(which, cluster, name, system, kind) for which, cluster in (("first", first), ("second", second))]
-             for name, kind in kinds_of_arrays.items()}
-    counts = [len(array) for array in parts["positions"]]
-    for name, arrays in parts.items():
-        for which, array, count in zip(("first", "second"), arrays, counts):
-            wanted = (count,) if name == "masses" else (count, 3)
-            if array.shape != wanted:
-                raise Error(f"{which}.{name} has the shape {array.shape}; allowed: {wanted}", Result.BAD_COUNT)
-    stars = Stars(*(numpy.concatenate(parts[name]) for name in Stars._fields))
-    check(
-        library.kyoho_model_two_clusters(
-            orbit.encode(), _text(units), *counts, _pointer(stars.masses), _pointer(stars.positions), _pointer(stars.velocities)
-        )
-    )
+    clusters = {"first": first, "second": second}
+    parts = [_arrays(which, cluster, system) for which, cluster in clusters.items()]
+    stars = Stars(*(numpy.concatenate(arrays) for arrays in zip(*parts)))
+    counts = [len(part.masses) for part in parts]
+    arrays = (_pointer(array) for array in (stars.masses, stars.positions, stars.velocities))
+    check(library.kyoho_model_two_clusters(orbit.encode(), _text(units), *counts, *arrays))
     return _with_units(stars, system if has_unit(first.positions) or has_unit(second.positions) else None)
 
 
@@ -317,20 +310,27 @@ def _in_solar_masses(name: str, value: Any) -> float:
     return number(name, in_unit(name, value, unit_of("Msun")) if has_unit(value) else value)
 
 
-def _array(which: str, cluster: Any, name: str, system: Units | None, kind: str) -> Any:
-    if not hasattr(cluster, name):
-        raise Error(f"{which} is {cluster!r}; allowed: what has positions, masses and velocities")
-    found = getattr(cluster, name)
-    label = f"{which}.{name}"
-    return readable(label, found if system is None else system.number(label, found, kind), FLOAT64)
+def _arrays(which: str, cluster: Any, system: Units | None) -> Stars:
+    """The arrays of a cluster, in the units of a model."""
+    found: dict[str, Any] = {}
+    for name, kind in _KINDS.items():
+        if not hasattr(cluster, name):
+            raise Error(f"{which} is {cluster!r}; allowed: what has positions, masses and velocities")
+        label, array = f"{which}.{name}", getattr(cluster, name)
+        array = readable(label, array if system is None else system.number(label, array, kind), FLOAT64)
+        count = found["positions"].shape[0] if found else (array.shape or (0,))[0]
+        wanted = (count,) if name == "masses" else (count, 3)
+        if array.shape != wanted:
+            raise Error(f"{label} has the shape {array.shape}; allowed: {wanted}", Result.BAD_COUNT)
+        found[name] = array
+    return Stars(**found)
 
 
 def _with_units(stars: Stars, system: Units | None) -> Stars:
     """The bodies, as quantities if there are units."""
     if system is None:
         return stars
-    kinds = {"positions": "length", "masses": "mass", "velocities": "speed"}
-    return Stars(**{name: system.quantity(getattr(stars, name), kind) for name, kind in kinds.items()})
+    return Stars(**{name: system.quantity(getattr(stars, name), kind) for name, kind in _KINDS.items()})
 
 
 def _pointer(array: Any) -> Any:
