@@ -29,7 +29,7 @@ pub const VIRIAL: Energy = Energy { kinetic: 0.25, potential: -0.5, field: 0.0 }
 
 /// The largest number of bodies for which the potential energy of a standard model is the sum over
 /// all pairs. With more bodies it is that of shells.
-const PAIRS: usize = 1 << 16;
+pub const PAIRS: usize = 1 << 16;
 
 /// The number of bodies that are drawn between two calls of a function that shows progress.
 pub const PART: usize = 1 << 16;
@@ -46,8 +46,8 @@ impl Isolated<'_> {
     /// rest in the origin. `weights` are the masses over their mean; none: all are 1.
     ///
     /// Without softening, the energies are those of [`Isolated::energy`] up to rounding, not only on
-    /// average. With more than [`PAIRS`] bodies the potential energy is exact to about one part in the
-    /// number of bodies, see [`of_shells`].
+    /// average. With more than [`PAIRS`] bodies the potential energy is that of shells, exact to about one
+    /// part in the number of bodies.
     pub fn scale(&self, stars: &mut [Star], weights: &[f64], energies: &mut Energies) -> Result<()> {
         let n = stars.len();
         let energy = if n <= PAIRS {
