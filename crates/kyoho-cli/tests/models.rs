@@ -160,7 +160,7 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("model plummer 10 --binaries fraction=0.5", ["--binaries is least not given", "smallest semi-major axis"]),
         ("model plummer 10 --binaries size=5", ["--binaries is size", "fraction, least, most"]),
         ("model plummer 2 --binaries fraction=1,least=1,most=2", ["N is 2", "3 or more"]),
-        ("model plummer 10 --mass -1", ["--mass is -1", "numbers above 0"]),
+        ("model plummer 10 --mass=-1", ["--mass is -1", "numbers above 0"]),
         ("model plummer 10 --mass 1,radius=2", ["--mass is '1,radius=2'", "a number"]),
         ("model plummer 10 --units SI --mass 1", ["--radius is not given", "the virial radius"]),
         ("model plummer 10 --units parsec", ["--units is parsec", "SI, or a length"]),

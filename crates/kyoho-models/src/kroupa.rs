@@ -113,8 +113,8 @@ mod tests {
         for (ends, exponent) in
             [([0.01, 0.08], 0.3), ([0.08, 0.5], 1.3), ([0.5, 1.0], 2.3), ([1.0, 4.0], 2.3), ([2.0, 32.0], 2.3)]
         {
-            let [low, high] = ends;
-            let middle = (low * high as f64).sqrt();
+            let [low, high]: [f64; 2] = ends;
+            let middle = (low * high).sqrt();
             let ((first, one), (second, other)) = (count(low, middle), count(middle, high));
             // For equal logarithmic widths the ratio of densities is that of the middles.
             let found = -(second / first).ln() / (middle / low).ln();
