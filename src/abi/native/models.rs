@@ -69,8 +69,9 @@ pub unsafe extern "C" fn kyoho_model_make(
 ///
 /// `orbit` is a text: "separation=10,speed=0.5,impact=2", the distance at the start, the relative
 /// speed, and the distance at which the straight line of the second cluster passes the first (0); or
-/// "separation=10,eccentricity=1,pericentre=0.5", a parabola, an ellipse or a hyperbola on the way to
-/// its smallest distance. `units` are those of the bodies and the orbit, as in `kyoho_model_make`.
+/// "separation=10,eccentricity=1,pericentre=0.5", a parabola, an ellipse or a hyperbola on the way
+/// to its smallest distance. `units` are those of the bodies and the orbit, as in
+/// `kyoho_model_make`.
 ///
 /// Errors, after which no body has moved: KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a
 /// text, a number or a mass that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
