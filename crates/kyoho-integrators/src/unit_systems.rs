@@ -171,7 +171,9 @@ mod tests {
             let found = system.number(word, kind).unwrap();
             assert!((found / expected - 1.0).abs() < 1e-6, "{word}: {found}");
         }
-        assert!(["1", "1Msun", "-1AU", "xpc", "1pc/Myr"].iter().all(|word| system.number(word, Kind::Length).is_none()));
+        assert!(
+            ["1", "1Msun", "-1AU", "xpc", "1pc/Myr"].iter().all(|word| system.number(word, Kind::Length).is_none())
+        );
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Kroupa {
     /// Returns the mass function of a word with the limits `least` and `most` in solar masses, which may
     /// have other units.
     pub(crate) fn parse(word: &Word) -> Result<Kroupa> {
-        let solar = UnitSystem::new("pc Msun Myr")?;
+        let solar = UnitSystem::parse("pc Msun Myr")?;
         let mass = Some(kyoho_integrators::unit_systems::Kind::Mass);
         let [least, most] = word.numbers([("least", mass), ("most", mass)], Some(&solar))?;
         let [least, most] = [least.unwrap_or(USUAL[0]), most.unwrap_or(USUAL[1])];

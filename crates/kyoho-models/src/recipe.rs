@@ -57,7 +57,7 @@ impl Recipe {
     /// Reads a text. With `units` lengths, masses and velocities are in these units; without them the
     /// gravitational constant is 1.
     pub fn parse(text: &str, units: Option<&str>) -> Result<Recipe> {
-        let units = units.map(UnitSystem::new).transpose()?;
+        let units = units.map(UnitSystem::parse).transpose()?;
         let mut words = text.split_whitespace();
         let word = Word::new("the model", words.next().unwrap_or_default());
         let (profile, mass, radius) = profile(&word, units.as_ref())?;
@@ -106,7 +106,7 @@ impl Recipe {
 
     /// Returns the gravitational constant.
     pub fn gravity(&self) -> f64 {
-        self.units.map_or(1.0, |units| units.gravity)
+        self.units.map_or(1.0, |units| units.gravitational_constant())
     }
 
     /// Returns whether the model has the total mass 1 and the virial radius 1, with `G = 1`.
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn units_scale_a_model_by_its_mass_and_its_virial_radius() {
         let units = "pc Msun Myr";
-        let gravity = UnitSystem::new(units).unwrap().gravity;
+        let gravity = UnitSystem::parse(units).unwrap().gravitational_constant();
         assert!((gravity / 4.498_502_15e-3 - 1.0).abs() < 1e-8);
         for (text, mass) in
             [("plummer,mass=500,radius=2", Some(500.0)), ("king,radius=2pc kroupa,least=0.1,most=20", None)]
@@ -402,7 +402,7 @@ mod tests {
             let mut cluster = Cluster::new(System::new(&setup()).unwrap(), choices).unwrap();
             let change = |body: &Body| {
                 let (position, velocity) = (Some(body.position), Some(body.velocity));
-                Change { mass: Some(body.mass), position, velocity, radius: None }
+                Change { mass: Some(body.mass), position, velocity, ..Change::default() }
             };
             let bodies: Vec<(i64, Change)> = (0..).zip(centres.iter().map(change)).collect();
             cluster.add(&bodies).unwrap();

@@ -90,7 +90,7 @@ pub unsafe extern "C" fn kyoho_model_two_clusters(
         let (orbit, units) =
             unsafe { (boundary::long_text(orbit, "the text of an orbit")?, boundary::long_text(units, UNITS)?) };
         let orbit = orbit.ok_or(Error::NullArgument { argument: "orbit" })?;
-        let units = units.as_deref().map(UnitSystem::new).transpose()?;
+        let units = units.as_deref().map(UnitSystem::parse).transpose()?;
         let orbit = Orbit::parse(&orbit, units.as_ref())?;
         let first = arrays::count("first_count", first_count)?;
         let count = first + arrays::count("second_count", second_count)?;
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn kyoho_model_two_clusters(
         let places = unsafe { Places::new(positions, velocities, count) }?;
         // SAFETY: as above.
         let mut stars = unsafe { places.read(count) }?;
-        orbit.place(units.map_or(1.0, |units| units.gravity), &masses, &mut stars, first)?;
+        orbit.place(units.map_or(1.0, |units| units.gravitational_constant()), &masses, &mut stars, first)?;
         places.write(&stars);
         Ok(())
     })

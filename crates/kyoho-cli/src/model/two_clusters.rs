@@ -1,12 +1,13 @@
 //! Two clusters, which files have, on an orbit round each other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
 use crate::model::{Destination, Masses, Model, NOT_GIVEN, Star};
 use crate::run::snapshot;
 use kyoho_core::error::shown;
 use kyoho_core::{Error, memory};
+use kyoho_integrators::body::Body;
 use kyoho_integrators::unit_systems::UnitSystem;
 use kyoho_models::two_clusters::Orbit;
 
@@ -45,7 +46,7 @@ const WHAT: &str = "the bodies of two clusters";
 /// Makes a model.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let format = arguments.destination.checked()?;
-    let units = arguments.units.as_deref().map(UnitSystem::new).transpose().map_err(of_option)?;
+    let units = arguments.units.as_deref().map(UnitSystem::parse).transpose().map_err(of_option)?;
     let given = [
         ("separation", Some(&arguments.separation)),
         ("speed", arguments.speed.as_ref()),
@@ -60,15 +61,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let parameters: Vec<String> = given.clone().map(|(name, value)| format!("{name}={value}")).collect();
     let orbit = Orbit::parse(&parameters.join(","), units.as_ref()).map_err(of_option)?;
-    let mut first = snapshot::bodies(&arguments.first)?;
-    let second = snapshot::bodies(&arguments.second)?;
+    let mut first = bodies(&arguments.first, units)?;
+    let second = bodies(&arguments.second, units)?;
     let count = first.len();
     memory::reserve(&mut first, second.len(), WHAT)?;
     first.extend(second);
     let mut stars =
         memory::collected(first.iter().map(|body| Star { position: body.position, velocity: body.velocity }), WHAT)?;
     let masses = memory::collected(first.iter().map(|body| body.mass), WHAT)?;
-    let gravity = units.map_or(1.0, |units| units.gravity);
+    let gravity = units.map_or(1.0, |units| units.gravitational_constant());
     orbit.place(gravity, &masses, &mut stars, count)?;
     let options: Vec<String> = given.map(|(name, value)| format!(" --{name} {value}")).collect();
     let description = vec![
@@ -85,6 +86,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         },
     ];
     arguments.destination.write(&Model { description, masses: Masses::Each(masses), stars }, format)
+}
+
+/// Reads bodies, which are converted to the units of the model if their file tells its own.
+fn bodies(path: &Path, units: Option<UnitSystem>) -> Result<Vec<Body>> {
+    let mut input = snapshot::bodies(path)?;
+    match (units, &input.units) {
+        (Some(units), _) => input.convert(units),
+        (None, None) => (),
+        (None, Some((text, _))) => {
+            let allowed = format!("units, as {} has '{text}'", path.display());
+            return Err(Failure::Argument { option: "--units", value: NOT_GIVEN.into(), allowed });
+        }
+    }
+    Ok(input.bodies)
 }
 
 /// The parameters of an orbit, and their options.
