@@ -48,6 +48,7 @@ program integrators_test
     integer(c_int64_t), target :: identifiers(2) = [7_c_int64_t, 8000000000_c_int64_t], nearest(2) = 0
     real(dp), target :: mass(2) = 0.5_dp, x(3, 2), v(3, 2), potentials(2)
     real(dp) :: kinetic, potential
+    real(dp) :: model_m(40), model_x(3, 40), model_v(3, 40)
     type(c_ptr) :: integrator
     type(kyoho_options) :: options
     type(kyoho_integrator_options) :: given
@@ -135,6 +136,17 @@ program integrators_test
 
     call succeed(kyoho_gravitational_constant('pc Msun Myr'//c_null_char, potential))
     call check(abs(potential - 4.498502e-3_dp) < 1e-9_dp, 'the gravitational constant')
+
+    ! Two models on an orbit, the first with its text alone.
+    call succeed(kyoho_model_make('king,w0=5 kroupa'//c_null_char, count=20, seed=3_c_int64_t, masses=model_m, &
+            positions=model_x, velocities=model_v))
+    call check(abs(sum(model_m(:20)) - 1) < 1e-12_dp, 'the mass of a model')
+    call succeed(kyoho_model_make('plummer,mass=2,radius=1pc'//c_null_char, 'pc Msun Myr'//c_null_char, 20, &
+            3_c_int64_t, model_m(21:), model_x(:, 21:), model_v(:, 21:)))
+    call succeed(kyoho_model_two_clusters('separation=9,speed=1'//c_null_char, first_count=20, second_count=20, &
+            masses=model_m, positions=model_x, velocities=model_v))
+    call check(abs(sum(model_x(1, 21:))/20 - 3) < 1e-12_dp .and. abs(sum(model_v(1, 21:))/20 + 1.0_dp/3) < 1e-12_dp, &
+            'two clusters')
 
     ! The two bodies as a system of few, which Kepler's solution moves.
     x = 0

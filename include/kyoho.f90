@@ -541,6 +541,8 @@ module kyoho
     public :: kyoho_integrator_add_moving_field, kyoho_integrator_add_field_function
     public :: kyoho_gravitational_constant
     public :: kyoho_few_body_evolve
+    public :: kyoho_model_make
+    public :: kyoho_model_two_clusters
 
     interface
         ! The library's version; kyoho_text makes it a character string.
@@ -818,6 +820,32 @@ module kyoho
             type(kyoho_few_body_options), intent(in) :: options
             type(kyoho_few_body_systems), intent(in) :: systems
             type(kyoho_few_body_outcomes), intent(in), optional :: outcomes
+            integer(c_int32_t) :: code
+        end function
+
+        ! Makes a model of a star cluster by its text, which ends with c_null_char, such as
+        ! 'king,w0=6 kroupa'. Without units the gravitational constant is 1.
+        function kyoho_model_make(model, units, count, seed, masses, positions, velocities) &
+                bind(c, name="kyoho_model_make") result(code)
+            import
+            character(kind=c_char), intent(in) :: model(*)
+            character(kind=c_char), intent(in), optional :: units(*)
+            integer(c_int32_t), value :: count
+            integer(c_int64_t), value :: seed
+            real(c_double), intent(out) :: masses(*), positions(3, *), velocities(3, *)
+            integer(c_int32_t) :: code
+        end function
+
+        ! Puts two clusters on an orbit by its text, which ends with c_null_char, such as
+        ! 'separation=10,eccentricity=1,pericentre=1'. Without units the gravitational constant is 1.
+        function kyoho_model_two_clusters(orbit, units, first_count, second_count, masses, positions, velocities) &
+                bind(c, name="kyoho_model_two_clusters") result(code)
+            import
+            character(kind=c_char), intent(in) :: orbit(*)
+            character(kind=c_char), intent(in), optional :: units(*)
+            integer(c_int32_t), value :: first_count, second_count
+            real(c_double), intent(in) :: masses(*)
+            real(c_double), intent(inout) :: positions(3, *), velocities(3, *)
             integer(c_int32_t) :: code
         end function
 

@@ -1964,6 +1964,53 @@ kyoho_result kyoho_few_body_evolve(const struct kyoho_few_body_options *options,
                                    const struct kyoho_few_body_systems *systems,
                                    const struct kyoho_few_body_outcomes *outcomes);
 
+// Makes a model of a star cluster. `model` is a text of words with spaces between them, first a
+// profile: "plummer", "hernquist", "king,w0=6", "uniform_sphere" or "cold_collapse", with the mass
+// of all bodies and the virial radius where they are not 1, as in "king,w0=7,mass=500,radius=2".
+// Behind it may stand "kroupa,least=0.08,most=100", the masses of stars with limits in solar
+// masses, and "binaries,fraction=0.3,least=1e-4,most=1e-2", the share of binaries among binaries
+// and single stars and the limits of their semi-major axes.
+//
+// `units` are those of the model, as for `kyoho_gravitational_constant`; NULL: those in which the
+// gravitational constant is 1. With units the mass and the radius have to be given, and may have
+// units, as in "radius=2pc"; with "kroupa" the mass is the sum of the stars' masses.
+//
+// `count` is the number of bodies, 2 to 1073741824, both stars of a binary counted: these come
+// first, one after the other. A seed means the same bodies on the same kind of device, as in
+// `kyoho model` and in Python. `masses` has room for `count` numbers, `positions` and `velocities`
+// for 3 times as many, the vectors one after the other.
+//
+// Errors, after which nothing was written: KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION
+// (a text or a number that is not allowed), KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED,
+// KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_model_make(const char *model,
+                              const char *units,
+                              int32_t count,
+                              uint64_t seed,
+                              double *masses,
+                              double *positions,
+                              double *velocities);
+
+// Puts two clusters on an orbit round each other, as that of two points with their masses, whose
+// plane is that of x and y. The first `first_count` bodies are one cluster, and `second_count` that
+// follow the other one. Their centre of mass comes to rest in the origin.
+//
+// `orbit` is a text: "separation=10,speed=0.5,impact=2", the distance at the start, the relative
+// speed, and the distance at which the straight line of the second cluster passes the first (0); or
+// "separation=10,eccentricity=1,pericentre=0.5", a parabola, an ellipse or a hyperbola on the way
+// to its smallest distance. `units` are those of the bodies and the orbit, as in
+// `kyoho_model_make`.
+//
+// Errors, after which no body has moved: KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a
+// text, a number or a mass that is not allowed), KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_model_two_clusters(const char *orbit,
+                                      const char *units,
+                                      int32_t first_count,
+                                      int32_t second_count,
+                                      const double *masses,
+                                      double *positions,
+                                      double *velocities);
+
 // Sends the process's log to a function of yours, line by line; it takes the place of one that
 // was set before. NULL: to none. What KYOHO_LOG and KYOHO_LOG_FILE ask for is written as well.
 //

@@ -11,7 +11,8 @@
 //! - `kyoho_language`: interactions that users write as text;
 //! - `kyoho_methods`: how sums are organised: all pairs, lists, trees, neighbours, written pairs;
 //! - `kyoho_engine`: a caller's system: what was written, which device sums what, failover;
-//! - `kyoho_integrators`: what advances bodies in time.
+//! - `kyoho_integrators`: what advances bodies in time;
+//! - `kyoho_models`: star clusters to begin with.
 //!
 //! A block step takes this way:
 //!

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use common::root;
 
 /// The crates of the library from the lowest to the highest, below the package of its interfaces.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "kyoho-core",
     "kyoho-hal",
     "kyoho-laws",
@@ -18,6 +18,7 @@ const CRATES: [&str; 9] = [
     "kyoho-ranks",
     "kyoho-few-body",
     "kyoho-integrators",
+    "kyoho-models",
 ];
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {

@@ -27,6 +27,7 @@ fn header() -> String {
         "src/abi/native/pairs.rs",
         "src/abi/native/integrators.rs",
         "src/abi/native/few_body.rs",
+        "src/abi/native/models.rs",
         "src/abi/native/log.rs",
     ];
     let mut configuration = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();

@@ -66,6 +66,11 @@ fn systems_of_few_bodies() {
 }
 
 #[test]
+fn models_of_star_clusters() {
+    run("native_models");
+}
+
+#[test]
 fn bad_input() {
     run("native_errors");
 }

@@ -153,7 +153,7 @@ def python(_):
     """The public names of the package: functions, classes, and what these hand over."""
     import kyoho
 
-    names = [name for name in kyoho.__all__ if name != "__version__"]
+    names = [name for name in kyoho.__all__ if name not in ("__version__", "model")]
     classes = ["System", "Cluster", "Pair"]
     functions = [name for name in names if not isinstance(getattr(kyoho, name), type)]
     others = [name for name in names if name not in classes + functions]
@@ -167,6 +167,8 @@ def python(_):
             if name in classes:
                 options += "\n   :inherited-members:"
             text.append(f"```{{eval-rst}}\n.. {kind}:: kyoho.{name}{options}\n```\n")
+    text.append("## Models\n")
+    text.append("```{eval-rst}\n.. automodule:: kyoho.model\n   :members:\n```\n")
     text.append("## In the place of pytreegrav\n")
     text.append("```{eval-rst}\n.. automodule:: kyoho.compat.pytreegrav\n   :members:\n```\n")
     return "\n".join(text)

@@ -8,6 +8,7 @@
 ((1000, 3), (1000,))
 """
 
+from . import model
 from ._cluster import Cluster
 from ._errors import Error, Result
 from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
@@ -51,6 +52,7 @@ __all__ = [
     "gravitational_constant",
     "gravity",
     "info",
+    "model",
     "pair",
     "pair_gravity",
     "read",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 
 from . import _structures as structures
 from ._errors import Error, Result
@@ -130,6 +130,24 @@ _RESULTS = {
     "kyoho_integrator_set_state": (_INTEGRATOR, c_void_p, c_int64),
     "kyoho_integrator_describe": (_INTEGRATOR, POINTER(structures.Integration)),
     "kyoho_integrator_free": (_INTEGRATOR,),
+    "kyoho_model_make": (
+        c_char_p,
+        c_char_p,
+        c_int32,
+        c_uint64,
+        POINTER(c_double),
+        POINTER(c_double),
+        POINTER(c_double),
+    ),
+    "kyoho_model_two_clusters": (
+        c_char_p,
+        c_char_p,
+        c_int32,
+        c_int32,
+        POINTER(c_double),
+        POINTER(c_double),
+        POINTER(c_double),
+    ),
     "kyoho_few_body_evolve": (
         POINTER(structures.FewBodyOptions),
         POINTER(structures.FewBodySystems),

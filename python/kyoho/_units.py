@@ -68,13 +68,13 @@ class Units:
     def unit(self, kind: str) -> Any:
         """The unit of a kind of quantity."""
         if not self.known:
-            length, mass, last = (_unit(word) for word in self.words)
+            length, mass, last = (unit_of(word) for word in self.words)
             is_speed = "/" in self.words[2]
             time, speed = (length / last, last) if is_speed else (last, length / last)
             self.known = {"length": length, "mass": mass, "time": time, "speed": speed, "energy": mass * speed**2}
             self.known.update(acceleration=speed**2 / length, potential=speed**2)
             # What a time is given in where the system has none.
-            self.known["clock"] = _unit("Gyr") if is_speed else time
+            self.known["clock"] = unit_of("Gyr") if is_speed else time
         return self.known[kind]
 
     def number(self, name: str, value: Any, kind: str) -> Any:
@@ -86,7 +86,7 @@ class Units:
         if not has_unit(value):
             return value
         quantity = _quantity(name, value)
-        unit = _unit("")
+        unit = unit_of("")
         of = {"m": "length", "kg": "mass", "s": "time"}
         found = quantity.unit.decompose()
         for base, power in zip(found.bases, found.powers):
@@ -101,7 +101,8 @@ class Units:
         return found.to(self.unit("clock")) if kind == "time" else found
 
 
-def _unit(word: str) -> Any:
+def unit_of(word: str) -> Any:
+    """The unit of astropy for a word of a system of units."""
     from astropy import units
 
     product = units.dimensionless_unscaled

@@ -52,6 +52,11 @@ def test_star_cluster(tmp_path):
     assert len(rows) == 21 and all(abs(error) < 1e-5 and 0 < heavy < 3 for _, heavy, _, error in rows)
 
 
+def test_primordial_binaries(tmp_path):
+    rows = run("primordial_binaries.py", tmp_path, "--stars", "40", "--end", "0.03")
+    assert len(rows) == 7 and all(count > 5 and axis < 5000 and abs(error) < 1e-5 for _, count, axis, error in rows)
+
+
 def test_tidal_tail(tmp_path):
     rows = run("tidal_tail.py", tmp_path, "--stars", "60", "--end", "0.3")
     assert len(rows) == 21 and all(abs(error) < 1e-5 for *_, error in rows)

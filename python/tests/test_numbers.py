@@ -21,8 +21,11 @@ TEXT = "pair p\ni x: f64\nj x: f64\nparam far: f64\nresult s: f64 sum\nbody\ns +
 
 # What each argument takes, by its name. New ones have to be put here.
 REALS = {"accuracy", "theta", "eta", "dt_max", "dt_min", "gravity", "time", "approach_distance", "seconds"}
+REALS |= {"w0", "mass", "radius", "fraction", "least", "most", "separation", "speed", "impact", "eccentricity"}
+REALS |= {"pericentre"}
 REALS |= {"subsystem_radius", "progress_seconds", "G", "tolerance", "speed_of_light", "escapes"}
 INTEGERS = {"order", "threads", "crossover", "pairs", "first_address", "count", "samples", "nj", "sink", "sinks"}
+INTEGERS |= {"n", "seed"}
 INTEGERS |= {"block_steps", "group_size", "max_steps"}
 ARRAYS = {"positions", "masses", "velocities", "accelerations", "jerks", "snaps", "crackles", "sixth_derivatives"}
 ARRAYS |= {"seventh_derivatives", "times", "radii2", "steps", "radii", "at"}
@@ -36,11 +39,12 @@ OF_ALL = {"Cluster", "Cluster.add_group", "tree_error", "System.force_all", "Sys
 OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neighbour_criterion", "potential", "out"}
 OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "tree", "return_tree", "parallel"}
 OTHERS |= {"method", "quadrupole", "device", "terms", "collisions", "field", "path", "centre", "units", "communicator"}
-OTHERS |= {"subsystems"}
+OTHERS |= {"subsystems", "binaries", "first", "second"}
 # Results and errors are not called by users; of these the arrays that they hold are looked at when used.
 HOLDERS = {"Backend", "Binary", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces", "Information"}
 HOLDERS |= {"FewBodies", "Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors"}
 HOLDERS |= {"Snapshot", "__version__"}
+HOLDERS |= {"model", "Part", "Stars"}
 
 
 def system(order=2):
@@ -64,6 +68,7 @@ def objects():
 
 LISTS = {"sink_offsets": [0, 2], "source_offsets": [0, 2]}
 SOURCES = kyoho.Sources(X, M)
+STARS = kyoho.model.Stars(numpy.array(X), numpy.array(M), numpy.array(X))
 # What has to be given for a call that can be made.
 NEEDED = {
     "gravity": {"positions": X, "masses": M},
@@ -91,6 +96,9 @@ NEEDED = {
     "Cluster.set": {"identifiers": [0, 1]},
     "Cluster.remove": {"identifiers": []},
     "Cluster.evolve": {"time": 0.0},
+    **{name: {"n": 3} for name in ("plummer", "hernquist", "king", "uniform_sphere", "cold_collapse")},
+    "binaries": {"fraction": 0.5, "least": 1.0, "most": 2.0},
+    "two_clusters": {"first": STARS, "second": STARS, "separation": 2.0},
     "Accel": {"pos": X, "m": M},
     "Potential": {"pos": X, "m": M},
     "AccelTarget": {"pos_target": X, "pos_source": X, "m_source": M},
@@ -105,6 +113,9 @@ def callables():
     for name in kyoho.__all__:
         if name not in HOLDERS:
             yield name, getattr(kyoho, name)
+    for name in kyoho.model.__all__:
+        if name not in HOLDERS:
+            yield name, getattr(kyoho.model, name)
     for owner in ("System", "Cluster", "Pair"):
         for name, found in inspect.getmembers(getattr(kyoho, owner), inspect.isfunction):
             if not name.startswith("_") or name == "__call__":
@@ -116,7 +127,7 @@ def callables():
 def call(name, **given):
     owner, _, method = name.partition(".")
     if not method:
-        function = getattr(kyoho, name, None) or getattr(pytreegrav, name)
+        function = next(getattr(at, name) for at in (kyoho, kyoho.model, pytreegrav) if hasattr(at, name))
         return function(**{**NEEDED.get(name, {}), **given})
     return getattr(objects()[owner], method)(**{**NEEDED.get(name, {}), **given})
 
@@ -125,6 +136,8 @@ def kind_of(name, parameter):
     """What a parameter of a function takes."""
     if name.startswith("Pair") and parameter == "sources":
         return "integer"
+    if name in kyoho.model.__all__ and parameter == "masses":
+        return None
     for kind, names in (("real", REALS), ("integer", INTEGERS), ("reals", ARRAYS), ("integers", INTEGER_ARRAYS)):
         if parameter in names:
             return kind

@@ -118,7 +118,7 @@ impl Page {
     /// Returns the code in the prose that is a call of this command.
     fn calls_in_prose(&self) -> Vec<Vec<String>> {
         let spans = self.prose.split('`').skip(1).step_by(2);
-        let words = spans.map(|span| span.split_whitespace().map(String::from).collect::<Vec<_>>());
+        let words = spans.map(words_of);
         words.filter(|words| is_call(words)).collect()
     }
 }
@@ -137,8 +137,31 @@ fn call(line: &str) -> Option<Vec<String>> {
     // Tests of MPI run it by ranks; what it does is the same.
     let of_ranks = call.strip_prefix("mpirun ").and_then(|call| call.split_once(" kyoho-mpi "));
     let call = of_ranks.map_or(call.clone(), |(_, rest)| format!("kyoho {rest}"));
-    let words: Vec<String> = call.split_whitespace().map(String::from).collect();
+    let words = words_of(&call);
     is_call(&words).then_some(words)
+}
+
+/// Returns the words of a line. One in quotation marks may have spaces.
+fn words_of(line: &str) -> Vec<String> {
+    let (mut words, mut is_quoted, mut is_new) = (Vec::<String>::new(), false, true);
+    for letter in line.chars() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            _ if letter.is_whitespace() && !is_quoted => is_new = true,
+            _ if is_new => {
+                words.push(letter.into());
+                is_new = false;
+            }
+            _ => words.last_mut().expect("a word").push(letter),
+        }
+    }
+    words
+}
+
+/// Returns a line of the shell with these words.
+fn line_of(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a command line without the variables that are set before its program.
@@ -200,7 +223,7 @@ fn smaller(mut words: Vec<String>) -> Vec<String> {
                 set(&mut words, "--devices", "0,0");
             }
         }
-        "model" | "plummer" if !has(&words, "--grid") => {
+        "model" | "plummer" if !has(&words, "--grid") && !has(&words, "two-clusters") => {
             // A number of bodies that every model can have.
             let few = "36".to_string();
             match words[2..].iter_mut().take(2).find(|word| word.parse::<u32>().is_ok()) {
@@ -229,7 +252,7 @@ fn run(page: &Page) {
             continue;
         }
         let output = line.split_once(" > ").map_or(String::new(), |(_, file)| format!(" > {file}"));
-        let shown = smaller(words).join(" ") + &output;
+        let shown = line_of(&smaller(words)) + &output;
         let mut shell = Command::new("sh");
         shell.args(["-c", &shown]).current_dir(&scratch).env("PATH", &path);
         let output = shell.env("KYOHO_BACKEND", "cpu").env("KYOHO_THREADS", "1").output().expect("a shell");

@@ -4,7 +4,11 @@ mod common;
 
 use std::path::Path;
 
-use common::{folder, run};
+use common::{folder, kyoho, run};
+use kyoho::config::Settings;
+use kyoho_core::{Order, Precision};
+use kyoho_hal::Backend;
+use kyoho_models::{Recipe, Star};
 
 /// Returns what a successful call prints.
 fn printed(arguments: &str) -> String {
@@ -52,6 +56,74 @@ fn every_model_has_a_seed_and_comes_as_lines() {
     }
 }
 
+/// As the library makes it, which C, Fortran and Python call.
+#[test]
+fn a_seed_has_the_bits_that_the_library_gives() {
+    for (options, text, units) in [
+        ("plummer", "plummer", None),
+        ("king --w0 4.5 --mass 3 --radius 0.1", "king,w0=4.5,mass=3,radius=0.1", None),
+        (
+            "hernquist --masses kroupa,least=0.2,most=9 --binaries fraction=0.4,least=5AU,most=0.001 --radius 2",
+            "hernquist,radius=2 kroupa,least=0.2,most=9 binaries,fraction=0.4,least=5AU,most=0.001",
+            Some("pc Msun Myr"),
+        ),
+    ] {
+        let command = format!("model {options} 200 --seed 9 --backend cpu");
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.extend(units.into_iter().flat_map(|units| ["--units", units]));
+        let output = kyoho().args(&words).output().expect("the command starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let settings = Settings { backend: Some(Backend::Cpu), ..Settings::from_environment().unwrap() };
+        let setup = settings.setup(Order::Second, Precision::Double).unwrap();
+        let made = Recipe::parse(text, units).unwrap().make(200, 9, &setup, &mut |_| ()).unwrap();
+        let expected = made.masses.iter().zip(&made.stars).map(|(mass, star)| {
+            let Star { position: [x, y, z], velocity: [vx, vy, vz] } = *star;
+            vec![*mass, x, y, z, vx, vy, vz]
+        });
+        let found = String::from_utf8(output.stdout).unwrap();
+        assert!(rows(&found).into_iter().eq(expected), "{options}");
+        let described = comments(&found);
+        assert!(described[0].contains(&options[..options.len().min(40)]), "{}", described[0]);
+        let pairs = if units.is_some() { "57 binaries, the first 114 bodies; kyoho run FILE --units" } else { "" };
+        assert!(described[1].contains(pairs), "{}", described[1]);
+    }
+}
+
+#[test]
+fn two_clusters_come_from_files() {
+    let folder = folder("two_clusters");
+    let [first, second, both] = ["first.txt", "second.h5", "both.txt"].map(|name| folder.join(name));
+    printed(&format!("model plummer 60 --mass 3 --backend cpu --output {}", first.display()));
+    printed(&format!("model king 40 --seed 2 --backend cpu --format hdf5 --output {}", second.display()));
+    let files = format!("{} {}", first.display(), second.display());
+    let orbit = "--separation 8 --eccentricity 1 --pericentre 0.5";
+    let described = printed(&format!("model two-clusters {files} {orbit} --output {}", both.display()));
+    assert!(described.starts_with("Two clusters of 60 and 40 bodies, made by"), "{described}");
+    let text = std::fs::read_to_string(&both).unwrap();
+    let rows = rows(&text);
+    let centre = |part: std::ops::Range<usize>, column: usize| {
+        rows[part.clone()].iter().map(|row| row[0] * row[column]).sum::<f64>()
+            / rows[part].iter().map(|row| row[0]).sum::<f64>()
+    };
+    let apart = |column: usize| centre(60..100, column) - centre(0..60, column);
+    assert!((apart(1) - 8.0).abs() < 1e-13 && apart(2).abs() < 1e-13, "{} {}", apart(1), apart(2));
+    // The angular momentum of a parabola, with G times the mass of 4.
+    assert!((8.0 * apart(5) - (2.0f64 * 4.0 * 0.5).sqrt()).abs() < 1e-12, "{}", apart(5));
+    assert!((0.5 * (apart(4).powi(2) + apart(5).powi(2)) - 4.0 / 8.0).abs() < 1e-12);
+    for (options, parts) in [
+        ("--separation 0 --speed 1", ["--separation is '0'", "lengths above 0"]),
+        ("--separation 8", ["--speed is not given", "a speed, or eccentricity"]),
+        ("--separation 8 --speed 1,impact=2", ["--speed is '1,impact=2'", "a number"]),
+        ("--separation 8 --speed 1AU", ["--speed is '1AU'", "with units also one with its unit"]),
+        ("--separation 8 --speed 1 --units pc", ["--units is 'pc'", "SI, or a length"]),
+    ] {
+        let output = run(&format!("model two-clusters {files} {options}"));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{options}: {error}");
+        assert!(parts.iter().all(|part| error.contains(part)), "{options}: {error}");
+    }
+}
+
 #[test]
 fn the_short_form_makes_the_same_plummer_model() {
     let model = |form: &str| printed(&format!("{form} 50 --seed 2 --backend cpu"));
@@ -83,6 +155,15 @@ fn wrong_arguments_exit_with_2_and_name_what_is_allowed() {
         ("model emperor 10", ["emperor", "subcommand"]),
         ("model plummer 1", ["1", "from 2"]),
         ("model king 10 --w0 0", ["--w0 is 0", "0.1 to 12"]),
+        ("model plummer 10 --masses salpeter", ["--masses is 'salpeter'", "allowed: kroupa"]),
+        ("model plummer 10 --masses kroupa,least=5,most=2", ["--masses is most=2", "above least, which is 5"]),
+        ("model plummer 10 --binaries fraction=0.5", ["--binaries is least not given", "smallest semi-major axis"]),
+        ("model plummer 10 --binaries size=5", ["--binaries is size", "fraction, least, most"]),
+        ("model plummer 2 --binaries fraction=1,least=1,most=2", ["N is 2", "3 or more"]),
+        ("model plummer 10 --mass=-1", ["--mass is -1", "numbers above 0"]),
+        ("model plummer 10 --mass 1,radius=2", ["--mass is '1,radius=2'", "a number"]),
+        ("model plummer 10 --units SI --mass 1", ["--radius is not given", "the virial radius"]),
+        ("model plummer 10 --units parsec", ["--units is parsec", "SI, or a length"]),
         ("model hernquist 10 --format fits", ["--format is 'fits'", "text, hdf5"]),
         ("model hernquist 10 --format hdf5", ["--format is 'hdf5'", "with --output FILE"]),
     ] {

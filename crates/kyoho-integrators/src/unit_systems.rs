@@ -86,10 +86,33 @@ impl UnitSystem {
         Some(UnitSystem { length, mass, speed })
     }
 
+    /// Returns the number in this system of one with its unit, such as `20AU`.
+    pub fn number(&self, word: &str, kind: Kind) -> Option<f64> {
+        match kind {
+            Kind::Length => size(word, &LENGTHS).map(|size| size / self.length),
+            Kind::Mass => size(word, &MASSES).map(|size| size / self.mass),
+            Kind::Speed => {
+                let (above, below) = word.split_once('/')?;
+                Some(size(above, &LENGTHS)? / size(below, &TIMES)? / self.speed)
+            }
+        }
+    }
+
     /// Returns the gravitational constant in these units.
     pub fn gravitational_constant(self) -> f64 {
         GRAVITY * self.mass / self.length / (self.speed * self.speed)
     }
+}
+
+/// What a number with a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A length.
+    Length,
+    /// A mass.
+    Mass,
+    /// A length over a time.
+    Speed,
 }
 
 /// Returns the gravitational constant in a system of units, as [`UnitSystem::parse`] takes it.
@@ -134,6 +157,23 @@ mod tests {
             let found = gravitational_constant(units).unwrap();
             assert!((found / expected - 1.0).abs() < error, "{units}: {found:e} in place of {expected:e}");
         }
+    }
+
+    #[test]
+    fn numbers_with_units_are_those_of_the_system() {
+        let system = UnitSystem::parse("pc Msun Myr").unwrap();
+        for (word, kind, expected) in [
+            ("206264.806247AU", Kind::Length, 1.0),
+            ("pc", Kind::Length, 1.0),
+            ("1000Mjup", Kind::Mass, 0.954_588),
+            ("2km/s", Kind::Speed, 2.045_424),
+        ] {
+            let found = system.number(word, kind).unwrap();
+            assert!((found / expected - 1.0).abs() < 1e-6, "{word}: {found}");
+        }
+        assert!(
+            ["1", "1Msun", "-1AU", "xpc", "1pc/Myr"].iter().all(|word| system.number(word, Kind::Length).is_none())
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ use kyoho::abi::native::integrators::*;
 use kyoho::abi::native::interactions::*;
 use kyoho::abi::native::lists::*;
 use kyoho::abi::native::log::*;
+use kyoho::abi::native::models::*;
 use kyoho::abi::native::pairs::*;
 use kyoho::abi::native::sources::*;
 use kyoho::abi::native::structures::*;
@@ -501,6 +502,16 @@ fn others() {
     swept!(kyoho_set_log(None, ptr::null_mut(), 0 as _));
     let mut gravity = 0.0;
     swept!(kyoho_gravitational_constant(c"pc Msun Myr".as_ptr(), &raw mut gravity));
+    models();
+}
+
+fn models() {
+    let model = c"king,w0=3,radius=1 kroupa binaries,fraction=0.3,least=1AU,most=100AU".as_ptr();
+    let (orbit, units) = (c"separation=5,eccentricity=1,pericentre=1".as_ptr(), c"pc Msun Myr".as_ptr());
+    let (mut masses, mut positions, mut velocities) = ([0.0; 40], [0.0; 120], [0.0; 120]);
+    let places = (positions.as_mut_ptr(), velocities.as_mut_ptr());
+    swept!(kyoho_model_make(model, units, 40, 1, masses.as_mut_ptr(), places.0, places.1));
+    swept!(kyoho_model_two_clusters(orbit, units, 20, 20, masses.as_ptr(), places.0, places.1));
 }
 
 /// Returns the functions that the header declares.

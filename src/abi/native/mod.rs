@@ -4,7 +4,7 @@
 //! writes sources; `communicators` has the ranks of a system; [`block`] computes forces, and [`lists`] those of groups of sinks and of
 //! batches, all from the caller's [`structures`], whose arrays [`rows`] reads and writes.
 //! [`pairs`] compiles and runs pair interactions that users write. [`integrators`] advances bodies,
-//! and [`few_body`] systems of few.
+//! and [`few_body`] systems of few; [`models`] makes bodies.
 //! [`interactions`] lists what can be computed, and [`log`] passes the log to the caller. The
 //! documentation of each entry point is that of the C header, which is made from these files. It is
 //! also the contract that makes the calls safe: every pointer is null if the documentation allows
@@ -20,6 +20,7 @@ pub mod integrators;
 pub mod interactions;
 pub mod lists;
 pub mod log;
+pub mod models;
 pub mod options;
 mod pair_rows;
 mod pair_runs;

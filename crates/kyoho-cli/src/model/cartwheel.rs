@@ -13,7 +13,7 @@ use crate::failure::{Failure, Result};
 use crate::model::isolated::centre;
 use crate::model::plummer;
 use crate::model::random::Random;
-use crate::model::{Course, Destination, Model, Star};
+use crate::model::{Course, Destination, Masses, Model, Star};
 use kyoho_core::memory::room;
 use kyoho_integrators::body::{Vector, length};
 
@@ -93,19 +93,19 @@ pub fn model(n: usize, with_intruder: bool, seed: u64, file: &str) -> Result<Mod
     stars.extend((0..DISK * part).map(|_| draw_disk(&mut random)));
     let halo = Halo::new();
     stars.extend((0..HALO * part).map(|_| halo.draw(&mut random)));
-    centre(&mut stars);
+    centre(&mut stars, &[]);
     let mut parts = format!("a disk of {} and a halo of {} bodies", DISK * part, HALO * part);
     if with_intruder {
         let first = stars.len();
         stars.extend(
             (0..INTRUDER * part).map(|_| plummer::drawn(&mut random, INTRUDER_RADIUS, INTRUDER_MASS, INTRUDER_END)),
         );
-        centre(&mut stars[first..]);
+        centre(&mut stars[first..], &[]);
         let all = 1.0 + HALO_MASS + INTRUDER_MASS;
         let fall =
             Star { position: [0.0, 0.0, INTRUDER_START], velocity: [0.0, 0.0, -(2.0 * all / INTRUDER_START).sqrt()] };
         stars[first..].iter_mut().for_each(|star| star.shift(&fall));
-        centre(&mut stars);
+        centre(&mut stars, &[]);
         parts = format!(
             "a disk of {}, a halo of {} and an intruder of {} bodies",
             DISK * part,
@@ -121,7 +121,7 @@ pub fn model(n: usize, with_intruder: bool, seed: u64, file: &str) -> Result<Mod
         format!("G = 1; the disk has mass 1, scale length 1 and scale height {HEIGHT}; all bodies have the same mass."),
         COURSE.line(file),
     ];
-    Ok(Model { description, mass: 1.0 / (DISK * part) as f64, stars })
+    Ok(Model { description, masses: Masses::Equal(1.0 / (DISK * part) as f64), stars })
 }
 
 /// Draws a body of the disk.
@@ -338,7 +338,7 @@ mod tests {
         let n = 200 * PARTS;
         let model = model(n, true, 3, "").unwrap();
         assert_eq!((model.stars.len(), disk(n)), (n, 1000));
-        assert!((model.mass * 1000.0 - 1.0).abs() < 1e-15);
+        assert!((model.masses.of(0) * 1000.0 - 1.0).abs() < 1e-15);
         let (target, intruder) = model.stars.split_at(3000);
         let height = |stars: &[Star]| stars.iter().map(|star| star.position[2]).sum::<f64>() / stars.len() as f64;
         assert!((height(intruder) - height(target) - INTRUDER_START).abs() < 1e-12);

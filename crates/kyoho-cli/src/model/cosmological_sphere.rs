@@ -13,7 +13,7 @@ use crate::model::cosmology::{Cosmology, GRAVITY, SPEED, Spectrum};
 use crate::model::fourier::{Number, transform};
 use crate::model::isolated::centre;
 use crate::model::random::Random;
-use crate::model::{Destination, Model, Star};
+use crate::model::{Destination, Masses, Model, Star};
 use kyoho_core::error::shown;
 use kyoho_core::memory::{filled, push};
 use kyoho_integrators::body::{Vector, sum, vector};
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let format = arguments.destination.checked()?;
     let stars = sphere.stars(arguments.seed)?;
     let description = sphere.description(stars.len(), arguments.seed, &arguments.destination.name());
-    arguments.destination.write(&Model { description, mass: sphere.mass(), stars }, format)
+    arguments.destination.write(&Model { description, masses: Masses::Equal(sphere.mass()), stars }, format)
 }
 
 /// A sphere that can be made.
@@ -136,7 +136,7 @@ impl Sphere {
     fn stars(&self, seed: u64) -> Result<Vec<Star>> {
         // Until the last loop, a star has `q` as its position and `psi` as its velocity.
         let mut stars = self.displaced(seed)?;
-        centre(&mut stars);
+        centre(&mut stars, &[]);
         let dilation = dilation(&stars);
         let a = self.scale_factor();
         let (growth, rate) = (self.cosmology.growth(a), self.cosmology.growth_rate(a));

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::model::isolated::centre;
 use crate::model::plummer;
 use crate::model::random::Random;
-use crate::model::{Course, Destination, Model, Star};
+use crate::model::{Course, Destination, Masses, Model, Star};
 use kyoho_core::error::shown;
 use kyoho_core::memory::room;
 
@@ -128,7 +128,7 @@ impl Choreography {
         for middle in self.centres() {
             let start = stars.len();
             stars.extend((0..n / galaxies).map(|_| plummer::drawn(&mut random, RADIUS, self.mass(), FARTHEST)));
-            centre(&mut stars[start..]);
+            centre(&mut stars[start..], &[]);
             stars[start..].iter_mut().for_each(|star| star.shift(&middle));
         }
         let description = vec![
@@ -143,7 +143,7 @@ impl Choreography {
             ),
             self.course.line(file),
         ];
-        Ok(Model { description, mass: self.mass() / (n / galaxies) as f64, stars })
+        Ok(Model { description, masses: Masses::Equal(self.mass() / (n / galaxies) as f64), stars })
     }
 }
 

@@ -5,13 +5,8 @@ pub mod cosmological_sphere;
 pub mod cosmology;
 pub mod figure_eight;
 pub mod fourier;
-pub mod hernquist;
-pub mod isolated;
-pub mod king;
-pub mod plummer;
-pub mod random;
 pub mod random_sphere;
-pub mod uniform_sphere;
+mod two_clusters;
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
@@ -26,10 +21,12 @@ use crate::machine::{Machine, named};
 use crate::run::snapshot::Format;
 use crate::run::snapshot_hdf5 as hdf5;
 use crate::{file, progress};
-use isolated::Isolated;
-use kyoho_core::{Order, Precision, memory};
-use kyoho_integrators::body::{Body, Vector, vector};
-use kyoho_integrators::energy::Energies;
+use kyoho_core::error::shown;
+use kyoho_core::{Error, Order, Precision, memory};
+use kyoho_integrators::body::Body;
+use kyoho_models::{NOT_GIVEN, Recipe};
+
+pub use kyoho_models::{Star, isolated, plummer, random};
 
 /// The options of `kyoho model`.
 #[derive(Debug, clap::Args)]
@@ -55,6 +52,8 @@ enum Name {
     /// Zel'dovich's approximation from a spectrum of cold dark matter; its first lines have the
     /// options with which `kyoho run` takes it to redshift 0
     CosmologicalSphere(cosmological_sphere::Arguments),
+    /// Two clusters, which files have, on an orbit round each other
+    TwoClusters(two_clusters::Arguments),
     /// Three or four small galaxies that follow each other on a closed path
     FigureEight(figure_eight::Arguments),
     /// A disk galaxy in a halo, and an intruder that falls through its centre
@@ -63,7 +62,7 @@ enum Name {
     Random(random_sphere::Arguments),
 }
 
-/// The options of models in standard N-body units.
+/// The options of models of isolated systems.
 #[derive(Debug, clap::Args)]
 pub struct IsolatedArguments {
     /// The number of bodies
@@ -72,6 +71,23 @@ pub struct IsolatedArguments {
     /// The seed of the random numbers
     #[arg(long, default_value_t = 1, value_parser = count::<u64>(..))]
     seed: u64,
+    /// The masses: kroupa, or with limits in solar masses kroupa,least=0.08,most=100 [default: equal
+    /// masses]
+    #[arg(long, value_name = "NAME")]
+    masses: Option<String>,
+    /// Primordial binaries: fraction=0.3,least=1AU,most=100AU, which are their share among binaries and
+    /// single stars and the limits of their semi-major axes
+    #[arg(long, value_name = "NUMBERS")]
+    binaries: Option<String>,
+    /// The mass of all bodies [default: 1, with --masses kroupa and --units the sum of masses]
+    #[arg(long, value_name = "NUMBER")]
+    mass: Option<String>,
+    /// The virial radius [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    radius: Option<String>,
+    /// The units of the model, as in "pc Msun Myr" [default: those in which G is 1]
+    #[arg(long)]
+    units: Option<String>,
     #[command(flatten)]
     destination: Destination,
     #[command(flatten)]
@@ -99,38 +115,44 @@ pub struct Destination {
     format: Option<String>,
 }
 
-/// A body of a model in which all bodies have the same mass.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Star {
-    /// The position.
-    pub position: Vector,
-    /// The velocity.
-    pub velocity: Vector,
-}
-
-impl Star {
-    /// Moves a body of a model in the origin to the place and the velocity of another.
-    fn shift(&mut self, origin: &Star) {
-        self.position = vector(|k| self.position[k] + origin.position[k]);
-        self.velocity = vector(|k| self.velocity[k] + origin.velocity[k]);
-    }
-}
-
 /// A model.
 pub struct Model {
     /// A description in a few lines.
     pub description: Vec<String>,
-    /// The mass of each body.
-    pub mass: f64,
+    /// The masses of the bodies.
+    pub masses: Masses,
     /// The bodies.
     pub stars: Vec<Star>,
+}
+
+/// The masses of bodies.
+pub enum Masses {
+    /// All have the same.
+    Equal(f64),
+    /// Each has its own.
+    Each(Vec<f64>),
+}
+
+impl Masses {
+    /// Returns the mass of a body.
+    fn of(&self, place: usize) -> f64 {
+        match self {
+            Masses::Equal(mass) => *mass,
+            Masses::Each(masses) => masses[place],
+        }
+    }
 }
 
 impl Model {
     /// Returns the bodies as an integrator takes them.
     pub fn bodies(&self) -> Result<Vec<Body>> {
-        let body = |star: &Star| Body::new(self.mass, star.position, star.velocity);
-        Ok(memory::collected(self.stars.iter().map(body), "the bodies of the model")?)
+        let bodies = self.motions().map(|(mass, star)| Body::new(mass, star.position, star.velocity));
+        Ok(memory::collected(bodies, "the bodies of the model")?)
+    }
+
+    /// Returns the masses and the motions of bodies.
+    fn motions(&self) -> impl Iterator<Item = (f64, &Star)> + Clone {
+        self.stars.iter().enumerate().map(|(place, star)| (self.masses.of(place), star))
     }
 }
 
@@ -159,16 +181,17 @@ impl Course {
 }
 
 /// The number of bodies that are drawn or written between two ticks of a progress bar.
-const TICK: usize = 1 << 16;
+const TICK: usize = isolated::PART;
 
 /// Makes a model.
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.model {
-        Name::Plummer(arguments) => run_isolated(&plummer::PLUMMER, arguments),
-        Name::Hernquist(arguments) => run_isolated(&hernquist::HERNQUIST, arguments),
-        Name::King(arguments) => run_king(arguments),
-        Name::UniformSphere(arguments) => run_isolated(&uniform_sphere::UNIFORM_SPHERE, arguments),
-        Name::ColdCollapse(arguments) => run_isolated(&uniform_sphere::COLD_COLLAPSE, arguments),
+        Name::Plummer(arguments) => run_plummer(arguments),
+        Name::Hernquist(arguments) => run_isolated("hernquist", None, arguments),
+        Name::King(KingArguments { w0, of_all }) => run_isolated("king", Some(*w0), of_all),
+        Name::UniformSphere(arguments) => run_isolated("uniform_sphere", None, arguments),
+        Name::ColdCollapse(arguments) => run_isolated("cold_collapse", None, arguments),
+        Name::TwoClusters(arguments) => two_clusters::run(arguments),
         Name::CosmologicalSphere(arguments) => cosmological_sphere::run(arguments),
         Name::FigureEight(arguments) => figure_eight::run(arguments),
         Name::Cartwheel(arguments) => cartwheel::run(arguments),
@@ -178,27 +201,111 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Makes a Plummer model: `kyoho plummer` is short for `kyoho model plummer`.
 pub fn run_plummer(arguments: &IsolatedArguments) -> Result<()> {
-    run_isolated(&plummer::PLUMMER, arguments)
+    run_isolated("plummer", None, arguments)
 }
 
-fn run_king(arguments: &KingArguments) -> Result<()> {
-    let w0 = arguments.w0;
-    let standard = king::Standard::new(w0)?;
-    let (title, name) = (format!("King model of w0 {w0}"), format!("king --w0 {w0}"));
-    let draw = |random: &mut random::Random| standard.draw(random);
-    run_isolated(&king::Standard::isolated(&title, &name, &draw), &arguments.of_all)
-}
-
-fn run_isolated(model: &Isolated, arguments: &IsolatedArguments) -> Result<()> {
+/// Makes a model of an isolated system; that of King has `w0`.
+fn run_isolated(profile: &str, w0: Option<f64>, arguments: &IsolatedArguments) -> Result<()> {
     let format = arguments.destination.checked()?;
     let setup = arguments.machine.settings()?.setup(Order::Second, Precision::Double)?;
     let (n, seed) = (arguments.n as usize, arguments.seed);
-    let stars = model.standard(n, seed, &mut Energies::new(&setup, 1.0, 0.0)?)?;
-    let description = vec![
-        format!("{} of {n} bodies, seed {seed}, made by `kyoho model {}`.", model.title, model.name),
-        format!("Standard N-body units: G = 1, total mass 1, energy -1/4, {}; eps = 0.", model.state),
-    ];
-    arguments.destination.write(&Model { description, mass: 1.0 / n as f64, stars }, format)
+    let recipe = Recipe::parse(&arguments.text(profile, w0)?, arguments.units.as_deref()).map_err(of_option)?;
+    let bar = bar("drawing  ", n);
+    let made = recipe.make(n, seed, &setup, &mut |drawn| bar.inc(drawn as u64)).map_err(of_option)?;
+    bar.finish_and_clear();
+    let model =
+        Model { description: arguments.description(&recipe, w0), masses: Masses::Each(made.masses), stars: made.stars };
+    arguments.destination.write(&model, format)
+}
+
+impl IsolatedArguments {
+    /// Returns the options that say more of the model than its profile.
+    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("--masses", &self.masses),
+            ("--binaries", &self.binaries),
+            ("--mass", &self.mass),
+            ("--radius", &self.radius),
+            ("--units", &self.units),
+        ];
+        all.into_iter().filter_map(|(option, value)| Some((option, value.as_deref()?)))
+    }
+
+    /// Returns the text of the model.
+    fn text(&self, profile: &str, w0: Option<f64>) -> Result<String> {
+        let wrong = |option, value: &str, allowed: &str| {
+            Err(Failure::Argument { option, value: format!("'{value}'"), allowed: allowed.into() })
+        };
+        let mut text = profile.to_string() + &w0.map_or(String::new(), |w0| format!(",w0={w0}"));
+        let mut parts = String::new();
+        for (option, value) in self.given().filter(|(option, _)| *option != "--units") {
+            if value.is_empty() || value.contains(char::is_whitespace) {
+                return wrong(option, value, "a word without spaces");
+            }
+            match option {
+                "--masses" if value.split(',').next() != Some("kroupa") => return wrong(option, value, "kroupa"),
+                "--masses" => parts += &format!(" {value}"),
+                "--binaries" => parts += &format!(" binaries,{value}"),
+                _ if value.contains(',') => return wrong(option, value, "a number"),
+                _ => text += &format!(",{}={value}", option.trim_start_matches('-')),
+            }
+        }
+        Ok(text + &parts)
+    }
+
+    /// Describes the model in the first lines of its file.
+    fn description(&self, recipe: &Recipe, w0: Option<f64>) -> Vec<String> {
+        let (title, name, state) = recipe.with_profile(|profile| (profile.title, profile.name, profile.state));
+        let title = title.to_string() + &w0.map_or(String::new(), |w0| format!(" of w0 {w0}"));
+        let mut command = name.to_string() + &w0.map_or(String::new(), |w0| format!(" --w0 {w0}"));
+        for (option, value) in self.given() {
+            let quote = if value.contains(' ') { "\"" } else { "" };
+            command += &format!(" {option} {quote}{value}{quote}");
+        }
+        let Self { n, seed, .. } = self;
+        let first = format!("{title} of {n} bodies, seed {seed}, made by `kyoho model {command}`.");
+        let of = match recipe.binaries(*n as usize) {
+            0 => String::new(),
+            pairs => format!(" of single stars and the centres of {pairs} binaries, the first {} bodies", 2 * pairs),
+        };
+        let second = match &self.units {
+            None if recipe.is_standard() => {
+                format!("Standard N-body units: G = 1, total mass 1, energy -1/4, {state}{of}; eps = 0.")
+            }
+            None => format!("G = 1; {state}{of}; eps = 0."),
+            Some(units) => format!(
+                "Units {units}: G = {}, {state}{of}; kyoho run FILE --units \"{units}\".",
+                shown(recipe.gravity())
+            ),
+        };
+        vec![first, second]
+    }
+}
+
+/// What errors of models name, and the options that give it.
+const NAMED: [(&str, &str); 7] = [
+    ("'w0' of the model", "--w0"),
+    ("'mass' of the model", "--mass"),
+    ("'radius' of the model", "--radius"),
+    ("'kroupa'", "--masses"),
+    ("'binaries'", "--binaries"),
+    ("units", "--units"),
+    ("the number of bodies", "N"),
+];
+
+/// Returns the failure of the option that gives what an error is about.
+fn of_option(error: Error) -> Failure {
+    let Error::BadOption { name, value, allowed } = &error else { return error.into() };
+    let Some((_, option)) = NAMED.into_iter().find(|(named, _)| name.contains(named)) else { return error.into() };
+    let allowed = allowed.clone();
+    // Of the parameters of an option its value says which one it is.
+    let parameter = name.strip_prefix("the parameter '").and_then(|rest| rest.split('\'').next());
+    let value = match parameter.filter(|_| name.contains(" of the part ")) {
+        Some(parameter) if value == NOT_GIVEN => format!("{parameter} {value}"),
+        Some(parameter) => format!("{parameter}={value}"),
+        None => value.clone(),
+    };
+    Failure::Argument { option, value, allowed }
 }
 
 impl Destination {
@@ -239,7 +346,7 @@ fn write_file(model: &Model, path: &Path, format: Format) -> Result<()> {
     match format {
         Format::Text => file::replace_by(path, |file| write_text(model, file, false)).map_err(|error| failed(&error)),
         Format::Hdf5 => {
-            let motions = model.stars.iter().map(|star| (model.mass, star.position, star.velocity));
+            let motions = model.motions().map(|(mass, star)| (mass, star.position, star.velocity));
             let content = hdf5::model(&model.description.join("\n"), motions).map_err(|error| failed(&error))?;
             file::replace(path, &content).map_err(|error| failed(&error))
         }
@@ -251,8 +358,13 @@ fn write_text(model: &Model, output: &mut impl Write, is_seen: bool) -> std::io:
     model.description.iter().try_for_each(|line| writeln!(output, "# {line}"))?;
     writeln!(output, "# mass x y z vx vy vz")?;
     let bar = if is_seen { ProgressBar::hidden() } else { bar("writing  ", model.stars.len()) };
-    for part in model.stars.chunks(TICK) {
-        let texts: Vec<String> = part.par_chunks(TICK / 64).map(|stars| lines(stars, model.mass)).collect();
+    for first in (0..model.stars.len()).step_by(TICK) {
+        let part = &model.stars[first..model.stars.len().min(first + TICK)];
+        let texts = part.par_chunks(LINES).enumerate().map(|(chunk, stars)| {
+            let first = first + chunk * LINES;
+            lines(stars.iter().enumerate().map(|(place, star)| (model.masses.of(first + place), star)))
+        });
+        let texts: Vec<String> = texts.collect();
         texts.iter().try_for_each(|text| output.write_all(text.as_bytes()))?;
         bar.inc(part.len() as u64);
     }
@@ -260,10 +372,13 @@ fn write_text(model: &Model, output: &mut impl Write, is_seen: bool) -> std::io:
     output.flush()
 }
 
-/// Formats some bodies of the same mass as lines.
-fn lines(stars: &[Star], mass: f64) -> String {
+/// The number of lines that a thread formats at once.
+const LINES: usize = TICK / 64;
+
+/// Formats some bodies as lines.
+fn lines<'a>(bodies: impl Iterator<Item = (f64, &'a Star)>) -> String {
     let mut lines = String::new();
-    for Star { position: [x, y, z], velocity: [vx, vy, vz] } in stars {
+    for (mass, Star { position: [x, y, z], velocity: [vx, vy, vz] }) in bodies {
         writeln!(lines, "{mass} {x} {y} {z} {vx} {vy} {vz}").expect("a string takes everything");
     }
     lines

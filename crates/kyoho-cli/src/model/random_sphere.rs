@@ -3,7 +3,7 @@
 use crate::count::count;
 use crate::failure::Result;
 use crate::model::random::Random;
-use crate::model::{Course, Destination, Model, Star};
+use crate::model::{Course, Destination, Masses, Model, Star};
 use kyoho_core::memory::room;
 
 /// The options of `kyoho model random`.
@@ -43,5 +43,5 @@ pub fn model(n: usize, seed: u64, file: &str) -> Result<Model> {
         "G = 1. A sphere of radius 1 and mass 1, at rest.".into(),
         COURSE.line(file),
     ];
-    Ok(Model { description, mass: 1.0 / n as f64, stars })
+    Ok(Model { description, masses: Masses::Equal(1.0 / n as f64), stars })
 }

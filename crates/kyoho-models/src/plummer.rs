@@ -3,10 +3,10 @@
 
 use std::f64::consts::PI;
 
-use crate::failure::Result;
-use crate::model::Star;
-use crate::model::isolated::{Isolated, VIRIAL, body, centre};
-use crate::model::random::Random;
+use crate::Star;
+use crate::isolated::{Isolated, VIRIAL, body, centre};
+use crate::random::Random;
+use kyoho_core::Result;
 use kyoho_core::memory::room;
 use kyoho_integrators::body::Body;
 use kyoho_integrators::energy::Energies;
@@ -25,15 +25,15 @@ pub const PLUMMER: Isolated<'static> = Isolated {
 pub fn standard(n: usize, seed: u64, energies: &mut Energies) -> Result<Vec<Body>> {
     // The memory is allocated first, because an error after the work would waste it.
     let mut bodies = room(n, PLUMMER.bodies)?;
-    bodies.extend(PLUMMER.standard(n, seed, energies)?.iter().map(|star| body(star, n)));
+    bodies.extend(PLUMMER.standard(n, seed, energies)?.iter().map(|star| body(star, 1.0, n)));
     Ok(bodies)
 }
 
 /// Returns a model whose energies are those of [`standard`] on average.
 pub fn model(n: usize, seed: u64) -> Result<Vec<Body>> {
-    let mut stars = PLUMMER.stars(n, seed)?;
-    centre(&mut stars);
-    Ok(stars.iter().map(|star| body(star, n)).collect())
+    let mut stars = PLUMMER.stars(n, &mut Random(seed), &mut |_| ())?;
+    centre(&mut stars, &[]);
+    Ok(stars.iter().map(|star| body(star, 1.0, n)).collect())
 }
 
 /// Draws a body of a standard model.
@@ -95,5 +95,24 @@ mod tests {
         let inside = model(n, 5).unwrap().iter().filter(|body| length(&body.position) < half).count();
         // The limit is three standard deviations of a binomial count.
         assert!((inside as f64 / n as f64 - 0.5).abs() < 3.0 * (0.25 / n as f64).sqrt(), "{inside}");
+    }
+
+    /// The mass within a radius of x Plummer radii is x^3 / (1 + x^2)^(3/2), and the mean square of a
+    /// velocity's component 1 / (6 sqrt(1 + x^2)).
+    #[test]
+    fn mass_and_velocity_dispersion_are_those_of_the_formulas() {
+        let (n, mut random) = (50_000, Random(6));
+        let stars: Vec<Star> = (0..n).map(|_| drawn(&mut random, 1.0, 1.0, FARTHEST)).collect();
+        let farthest = (1.0 + FARTHEST.powi(-2)).powf(-1.5);
+        for x in [0.3f64, 0.8, 1.5, 5.0] {
+            let mass = (1.0 + x.powi(-2)).powf(-1.5) / farthest;
+            let count = stars.iter().filter(|star| length(&star.position) < x).count() as f64;
+            assert!((count / n as f64 - mass).abs() < 3.5 * (mass * (1.0 - mass) / n as f64).sqrt(), "{x}: {count}");
+            let near = stars.iter().filter(|star| (length(&star.position) / x - 1.0).abs() < 0.05);
+            let squares: Vec<f64> = near.map(|star| length(&star.velocity).powi(2) / 3.0).collect();
+            let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+            let expected = 1.0 / (6.0 * (1.0 + x * x).sqrt());
+            assert!((mean / expected - 1.0).abs() < 4.0 / (squares.len() as f64).sqrt(), "{x}: {mean} {expected}");
+        }
     }
 }

@@ -26,6 +26,12 @@ impl Random {
         [equator * cosine, equator * sine, z]
     }
 
+    /// Returns a point of a ball round the origin.
+    pub fn in_ball(&mut self, largest: f64) -> Vector {
+        let radius = largest * self.uniform().cbrt();
+        self.direction().map(|component| radius * component)
+    }
+
     /// Returns two independent numbers of the normal distribution of mean 0 and variance 1 (Box &
     /// Muller 1958, Annals of Mathematical Statistics 29, 610).
     pub fn normal(&mut self) -> [f64; 2] {

@@ -1,25 +1,23 @@
 //! Models of isolated systems in standard N-body units (Heggie & Mathieu 1986, Lecture Notes in
 //! Physics 267, 233).
 
-use rayon::prelude::*;
-
-use crate::failure::Result;
-use crate::model::random::Random;
-use crate::model::{Star, TICK, bar};
+use crate::Star;
+use crate::random::Random;
+use kyoho_core::Result;
 use kyoho_core::memory::{self, room};
 use kyoho_integrators::body::{Body, Vector, length, sum, vector};
 use kyoho_integrators::energy::{Energies, Energy};
 
-/// A model of bodies of equal masses whose directions are drawn independently of their radii.
+/// A model of bodies whose directions are drawn independently of their radii, and masses of both.
 pub struct Isolated<'a> {
     /// The name in a file's first line.
-    pub title: &'a str,
-    /// The name of the subcommand of `kyoho model`.
-    pub name: &'a str,
+    pub title: &'static str,
+    /// The name in the text of a model.
+    pub name: &'static str,
     /// The name of the bodies in errors about memory.
     pub bodies: &'static str,
     /// A sentence about the equilibrium.
-    pub state: &'a str,
+    pub state: &'static str,
     /// Draws a body. The mean energies are about those of the standard model.
     pub draw: &'a (dyn Fn(&mut Random) -> Star + Sync),
     /// The energies of the standard model, of which the sum is -1/4.
@@ -31,69 +29,95 @@ pub const VIRIAL: Energy = Energy { kinetic: 0.25, potential: -0.5, field: 0.0 }
 
 /// The largest number of bodies for which the potential energy of a standard model is the sum over
 /// all pairs. With more bodies it is that of shells.
-const PAIRS: usize = 1 << 16;
+pub const PAIRS: usize = 1 << 16;
+
+/// The number of bodies that are drawn between two calls of a function that shows progress.
+pub const PART: usize = 1 << 16;
 
 impl Isolated<'_> {
-    /// Returns a model in standard N-body units, with total mass 1 and centre of mass at rest in
-    /// the origin. Without softening, its energies are those of [`Isolated::energy`] up to
-    /// rounding, not only on average. With more than [`PAIRS`] bodies the potential energy is exact
-    /// to about one part in the number of bodies, see [`of_shells`].
+    /// Returns a model of bodies of equal masses in standard N-body units, see [`Isolated::scale`].
     pub fn standard(&self, n: usize, seed: u64, energies: &mut Energies) -> Result<Vec<Star>> {
-        let mut stars = self.stars(n, seed)?;
+        let mut stars = self.stars(n, &mut Random(seed), &mut |_| ())?;
+        self.scale(&mut stars, &[], energies)?;
+        Ok(stars)
+    }
+
+    /// Moves and scales drawn bodies to standard N-body units, with total mass 1 and centre of mass at
+    /// rest in the origin. `weights` are the masses over their mean; none: all are 1.
+    ///
+    /// Without softening, the energies are those of [`Isolated::energy`] up to rounding, not only on
+    /// average. With more than [`PAIRS`] bodies the potential energy is that of shells, exact to about one
+    /// part in the number of bodies.
+    pub fn scale(&self, stars: &mut [Star], weights: &[f64], energies: &mut Energies) -> Result<()> {
+        let n = stars.len();
         let energy = if n <= PAIRS {
-            centre(&mut stars);
-            energies.of(&memory::collected(stars.iter().map(|star| body(star, n)), self.bodies)?)?
+            centre(stars, weights);
+            let bodies = stars.iter().enumerate().map(|(place, star)| body(star, weight(weights, place), n));
+            energies.of(&memory::collected(bodies, self.bodies)?)?
         } else {
-            let potential = of_shells(&stars)?;
-            centre(&mut stars);
-            let twice = sum(stars.iter().map(|star| 1.0 / n as f64 * length(&star.velocity).powi(2)));
-            Energy { kinetic: 0.5 * twice, potential, field: 0.0 }
+            let potential = of_shells(stars, weights)?;
+            centre(stars, weights);
+            let squares = stars.iter().enumerate();
+            let squares =
+                squares.map(|(place, star)| weight(weights, place) / n as f64 * length(&star.velocity).powi(2));
+            Energy { kinetic: 0.5 * sum(squares), potential, field: 0.0 }
         };
         let wider = energy.potential / self.energy.potential;
         let is_at_rest = self.energy.kinetic == 0.0;
         let faster = if is_at_rest { 1.0 } else { (self.energy.kinetic / energy.kinetic).sqrt() };
-        for star in &mut stars {
+        for star in stars {
             star.position.iter_mut().for_each(|component| *component *= wider);
             star.velocity.iter_mut().for_each(|component| *component *= faster);
         }
-        Ok(stars)
+        Ok(())
     }
 
-    /// Draws the bodies of a model. Their centre of mass is in the origin only on average.
-    pub fn stars(&self, n: usize, seed: u64) -> Result<Vec<Star>> {
+    /// Draws the bodies of a model. Their centre of mass is in the origin only on average. `progress` is
+    /// told how many more were drawn.
+    pub fn stars(&self, n: usize, random: &mut Random, progress: &mut dyn FnMut(usize)) -> Result<Vec<Star>> {
         let mut stars = room(n, self.bodies)?;
-        let mut random = Random(seed);
-        let bar = bar("drawing  ", n);
         while stars.len() < n {
-            let part = TICK.min(n - stars.len());
-            stars.extend((0..part).map(|_| (self.draw)(&mut random)));
-            bar.inc(part as u64);
+            let part = PART.min(n - stars.len());
+            stars.extend((0..part).map(|_| (self.draw)(random)));
+            progress(part);
         }
-        bar.finish_and_clear();
         Ok(stars)
     }
 }
 
+/// Returns the mass of a body over the mean one.
+fn weight(weights: &[f64], place: usize) -> f64 {
+    if weights.is_empty() { 1.0 } else { weights[place] }
+}
+
 /// Returns a body of a model of `n`, whose total mass is 1.
-pub fn body(star: &Star, n: usize) -> Body {
-    Body::new(1.0 / n as f64, star.position, star.velocity)
+pub fn body(star: &Star, weight: f64, n: usize) -> Body {
+    Body::new(weight / n as f64, star.position, star.velocity)
 }
 
 /// Returns the potential energy as if the mass of each body were a shell round the centre.
 /// Directions are drawn independently of radii, so this is the mean over all directions. One model
 /// differs from it by about one part in `n`.
-fn of_shells(stars: &[Star]) -> Result<f64> {
-    let mut radii = room(stars.len(), "the radii of the model")?;
-    radii.extend(stars.iter().map(|star| length(&star.position)));
-    radii.par_sort_unstable_by(f64::total_cmp);
-    let inside = radii.iter().enumerate().map(|(inside, radius)| inside as f64 / radius);
-    Ok(-sum(inside) / (stars.len() as f64).powi(2))
+fn of_shells(stars: &[Star], weights: &[f64]) -> Result<f64> {
+    let shell = |(place, star): (usize, &Star)| (length(&star.position), weight(weights, place));
+    let mut shells = memory::collected(stars.iter().enumerate().map(shell), "the radii of the model")?;
+    shells.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    let mut inside = 0.0;
+    let energies = shells.iter().map(|(radius, weight)| {
+        let energy = weight * inside / radius;
+        inside += weight;
+        energy
+    });
+    Ok(-sum(energies) / (stars.len() as f64).powi(2))
 }
 
-/// Moves the centre of mass to the origin and puts it to rest.
-pub fn centre(stars: &mut [Star]) {
+/// Moves the centre of mass to the origin and puts it to rest. `weights` are the masses over their
+/// mean; none: all are 1.
+pub fn centre(stars: &mut [Star], weights: &[f64]) {
     let n = stars.len() as f64;
-    let mean = |of: fn(&Star) -> &Vector| vector(|k| sum(stars.iter().map(|star| of(star)[k])) / n);
+    let mean = |of: fn(&Star) -> &Vector| {
+        vector(|k| sum(stars.iter().enumerate().map(|(place, star)| weight(weights, place) * of(star)[k])) / n)
+    };
     let (centre, drift) = (mean(|star| &star.position), mean(|star| &star.velocity));
     for star in stars {
         star.position = vector(|k| star.position[k] - centre[k]);
@@ -103,23 +127,22 @@ pub fn centre(stars: &mut [Star]) {
 
 #[cfg(test)]
 mod tests {
-    use kyoho::config::Settings;
     use kyoho_core::{Order, Precision};
+    use kyoho_engine::Setup;
 
     use super::*;
-    use crate::model::hernquist::HERNQUIST;
-    use crate::model::plummer::PLUMMER;
-    use crate::model::uniform_sphere::{COLD_COLLAPSE, UNIFORM_SPHERE};
+    use crate::hernquist::HERNQUIST;
+    use crate::plummer::PLUMMER;
+    use crate::uniform_sphere::{COLD_COLLAPSE, UNIFORM_SPHERE};
 
     const ALL: [&Isolated; 4] = [&PLUMMER, &HERNQUIST, &UNIFORM_SPHERE, &COLD_COLLAPSE];
 
     fn energies() -> Energies {
-        let setup = Settings::from_environment().unwrap().setup(Order::Second, Precision::Double).unwrap();
-        Energies::new(&setup, 1.0, 0.0).unwrap()
+        Energies::new(&Setup::on_cpu(Order::Second, Precision::Double), 1.0, 0.0).unwrap()
     }
 
     fn bodies(stars: &[Star]) -> Vec<Body> {
-        stars.iter().map(|star| body(star, stars.len())).collect()
+        stars.iter().map(|star| body(star, 1.0, stars.len())).collect()
     }
 
     #[test]
@@ -142,9 +165,9 @@ mod tests {
     #[test]
     fn a_model_has_the_standard_energies_on_average() {
         for model in ALL {
-            let stars = model.stars(20_000, 7).unwrap();
+            let stars = model.stars(20_000, &mut Random(7), &mut |_| ()).unwrap();
             let kinetic = 0.5 * sum(stars.iter().map(|star| length(&star.velocity).powi(2))) / stars.len() as f64;
-            let potential = of_shells(&stars).unwrap();
+            let potential = of_shells(&stars, &[]).unwrap();
             assert!((kinetic - model.energy.kinetic).abs() < 0.01, "{}: {kinetic}", model.name);
             assert!((potential / model.energy.potential - 1.0).abs() < 0.03, "{}: {potential}", model.name);
         }
@@ -153,7 +176,7 @@ mod tests {
     #[test]
     fn a_seed_names_a_model() {
         for model in ALL {
-            let model = |seed| model.stars(10, seed).unwrap();
+            let model = |seed| model.stars(10, &mut Random(seed), &mut |_| ()).unwrap();
             assert_eq!(model(1), model(1));
             assert_ne!(model(1), model(2));
         }
@@ -164,9 +187,9 @@ mod tests {
         let mut energies = energies();
         for seed in 1..10 {
             let n = 4096;
-            let mut stars = PLUMMER.stars(n, seed).unwrap();
-            let shells = of_shells(&stars).unwrap();
-            centre(&mut stars);
+            let mut stars = PLUMMER.stars(n, &mut Random(seed), &mut |_| ()).unwrap();
+            let shells = of_shells(&stars, &[]).unwrap();
+            centre(&mut stars, &[]);
             let pairs = energies.of(&bodies(&stars)).unwrap().potential;
             assert!((shells / pairs - 1.0).abs() < 5.0 / n as f64, "{seed}: {shells} {pairs}");
         }
@@ -180,7 +203,7 @@ mod tests {
         assert!((kinetic - 0.25).abs() < 1e-14, "{kinetic}");
         // The centre of mass was moved to the origin. It is that of the shells except for one part
         // in the number of bodies.
-        assert!((of_shells(&stars).unwrap() + 0.5).abs() < 1e-3);
+        assert!((of_shells(&stars, &[]).unwrap() + 0.5).abs() < 1e-3);
         assert!(length(&vector(|k| sum(stars.iter().map(|star| star.position[k])) / n as f64)) < 1e-15);
     }
 }

@@ -1,8 +1,8 @@
 //! Hernquist models (Hernquist 1990, Astrophysical Journal 356, 359) with isotropic velocities.
 
-use crate::model::Star;
-use crate::model::isolated::{Isolated, VIRIAL};
-use crate::model::random::Random;
+use crate::Star;
+use crate::isolated::{Isolated, VIRIAL};
+use crate::random::Random;
 
 /// The Hernquist model.
 pub const HERNQUIST: Isolated<'static> = Isolated {
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn mass_and_velocity_dispersion_are_those_of_the_article() {
         let n = 200_000;
-        let stars = HERNQUIST.stars(n, 5).unwrap();
+        let stars = HERNQUIST.stars(n, &mut Random(5), &mut |_| ()).unwrap();
         let radius = |star: &Star| length(&star.position) / SCALE;
         for (within, mass) in [(0.1, 0.1f64 * 0.1 / 1.21), (1.0, 0.25), (1.0 + 2f64.sqrt(), 0.5), (9.0, 0.81)] {
             // The rejected radii leave more for those inside.

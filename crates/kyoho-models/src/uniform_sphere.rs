@@ -1,9 +1,8 @@
 //! Spheres of uniform density, in virial balance and at rest.
 
-use crate::model::Star;
-use crate::model::isolated::{Isolated, VIRIAL};
-use crate::model::random::Random;
-use kyoho_integrators::body::Vector;
+use crate::Star;
+use crate::isolated::{Isolated, VIRIAL};
+use crate::random::Random;
 use kyoho_integrators::energy::Energy;
 
 /// The sphere whose velocities have as much energy as in virial equilibrium. As a star's velocity
@@ -31,14 +30,6 @@ pub const COLD_COLLAPSE: Isolated<'static> = Isolated {
     energy: Energy { kinetic: 0.0, potential: -0.25, field: 0.0 },
 };
 
-impl Random {
-    /// Returns a point of a ball round the origin.
-    pub fn in_ball(&mut self, largest: f64) -> Vector {
-        let radius = largest * self.uniform().cbrt();
-        self.direction().map(|component| radius * component)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,7 +39,7 @@ mod tests {
     fn every_layer_has_the_same_density() {
         let n = 20_000;
         for (model, radius) in [(&UNIFORM_SPHERE, 1.2), (&COLD_COLLAPSE, 2.4)] {
-            let stars = model.stars(n, 3).unwrap();
+            let stars = model.stars(n, &mut Random(3), &mut |_| ()).unwrap();
             assert!(stars.iter().all(|star| length(&star.position) <= radius));
             for fraction in [0.1f64, 0.5, 0.9] {
                 let within = |star: &&Star| length(&star.position) < radius * fraction.cbrt();
@@ -57,6 +48,8 @@ mod tests {
                 assert!((count / n as f64 - fraction).abs() < deviation, "{fraction}: {count}");
             }
         }
-        assert!(COLD_COLLAPSE.stars(100, 1).unwrap().iter().all(|star| star.velocity == [0.0; 3]));
+        assert!(
+            COLD_COLLAPSE.stars(100, &mut Random(1), &mut |_| ()).unwrap().iter().all(|star| star.velocity == [0.0; 3])
+        );
     }
 }

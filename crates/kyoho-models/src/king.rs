@@ -1,10 +1,9 @@
 //! King models (King 1966, Astronomical Journal 71, 64).
 
-use crate::failure::{Failure, Result};
-use crate::model::Star;
-use crate::model::isolated::{Isolated, VIRIAL};
-use crate::model::random::Random;
-use kyoho_core::Error;
+use crate::Star;
+use crate::isolated::{Isolated, VIRIAL};
+use crate::random::Random;
+use kyoho_core::{Error, Result};
 use kyoho_language::field::king::King;
 
 /// A model in standard N-body units.
@@ -21,8 +20,10 @@ impl Standard {
     /// Returns the model of a central potential in squares of the dispersion.
     pub fn new(w0: f64) -> Result<Standard> {
         let king = King::new(w0).map_err(|error| match error {
-            Error::BadOption { value, allowed, .. } => Failure::Argument { option: "--w0", value, allowed },
-            other => other.into(),
+            Error::BadOption { value, allowed, .. } => {
+                Error::BadOption { name: "the parameter 'w0' of the model 'king'".into(), value, allowed }
+            }
+            other => other,
         })?;
         // The potential energy is minus the integral of m / r over the mass m.
         let middles = (0..PARTS).map(|part| (f64::from(part) + 0.5) / f64::from(PARTS));
@@ -44,11 +45,11 @@ impl Standard {
         }
     }
 
-    /// Returns the model with what its file says of it.
-    pub fn isolated<'a>(title: &'a str, name: &'a str, draw: &'a (dyn Fn(&mut Random) -> Star + Sync)) -> Isolated<'a> {
+    /// Returns the model whose bodies are drawn by a function that calls [`Standard::draw`].
+    pub fn isolated(draw: &(dyn Fn(&mut Random) -> Star + Sync)) -> Isolated<'_> {
         Isolated {
-            title,
-            name,
+            title: "King model",
+            name: "king",
             bodies: "the bodies of the King model",
             state: "virial equilibrium",
             draw,
@@ -88,16 +89,16 @@ fn speed(depth: f64, random: &mut Random) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use kyoho::System;
     use kyoho_core::{Order, Precision};
-    use kyoho_engine::Setup;
+    use kyoho_engine::{Setup, System};
     use kyoho_integrators::body::length;
     use kyoho_integrators::cluster::{Change, Choices, Cluster};
 
     use super::*;
 
     fn stars(standard: &Standard, n: usize) -> Vec<Star> {
-        Standard::isolated("", "", &|random: &mut Random| standard.draw(random)).stars(n, 5).unwrap()
+        let draw = |random: &mut Random| standard.draw(random);
+        Standard::isolated(&draw).stars(n, &mut Random(5), &mut |_| ()).unwrap()
     }
 
     /// Returns the radii that hold a quarter, a half and three quarters of some bodies.
@@ -133,7 +134,7 @@ mod tests {
             }
         }
         let error = Standard::new(20.0).err().unwrap().to_string();
-        assert!(error.contains("--w0 is 20; allowed: 0.1 to 12"), "{error}");
+        assert!(error.contains("the parameter 'w0' of the model 'king' is '20'; allowed: 0.1 to 12"), "{error}");
     }
 
     #[test]
