@@ -315,7 +315,7 @@ def forces_on_lists(
     threads: int | None = None,
     out: Forces | None = None,
 ) -> Forces:
-    """The forces on groups of sinks, on each of which act the sources of its own list alone.
+    """The forces on ``g`` groups of sinks, on each of which act the sources of its own list alone.
 
     Parameters
     ----------
@@ -326,13 +326,13 @@ def forces_on_lists(
         The sinks, group after group, with what the order needs.
     indices : (n,) of int32, or None
         Sources with the index of a sink exert no force on it; None: every source counts.
-    sink_offsets : (groups + 1,) of int32
+    sink_offsets : (g + 1,) of int32
         The first sink of each group and, behind the last one, the number of sinks.
-    source_offsets : (groups + 1,) of int64
+    source_offsets : (g + 1,) of int64
         The same for the sources, or for the ``addresses``.
     addresses : (entries,) of int32
         The numbers of the sources in the lists, list after list.
-    first_addresses, source_counts : (groups,) of int32
+    first_addresses, source_counts : (g,) of int32
         In their place: the first source of each group, and the number of sources.
     softening2 : float or (n,)
         The square of the softening length.

@@ -165,7 +165,7 @@ mod tests {
         for (word, kind, expected) in [
             ("206264.806247AU", Kind::Length, 1.0),
             ("pc", Kind::Length, 1.0),
-            ("1000Mjup", Kind::Mass, 0.954_588),
+            ("1000Mjup", Kind::Mass, 0.954_594_2),
             ("2km/s", Kind::Speed, 2.045_424),
         ] {
             let found = system.number(word, kind).unwrap();

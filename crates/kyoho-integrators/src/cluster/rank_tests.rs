@@ -87,7 +87,7 @@ fn evolved(mut cluster: Cluster, to: f64) -> Found {
 const COUNT: i64 = 700;
 
 #[test]
-fn two_and_four_ranks_give_the_bits_of_one_process() {
+fn two_four_and_eight_ranks_give_the_bits_of_one_process() {
     let kinds = [
         (Order::Second, Precision::Double),
         (Order::Fourth, Precision::Mixed),
@@ -98,7 +98,7 @@ fn two_and_four_ranks_give_the_bits_of_one_process() {
         let to = 1.0 / 64.0;
         let choices = if order == Order::Second { Choices { dt_max: to / 4.0, ..SOFTENED } } else { SOFTENED };
         let expected = evolved(with_bodies(Cluster::new(system(order, precision), choices).unwrap(), COUNT), to);
-        for size in [1, 2, 4] {
+        for size in [1, 2, 4, 8] {
             let late = Manners { is_late: size == 2, ..Manners::default() };
             let found =
                 on_ranks(size, late, |rank| evolved(with_bodies(over(rank, order, precision, choices), COUNT), to));
