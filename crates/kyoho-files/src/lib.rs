@@ -27,24 +27,27 @@ pub struct Bodies {
     pub positions: Vec<[f64; 3]>,
     /// The velocities.
     pub velocities: Vec<[f64; 3]>,
+    /// The softening lengths, which are not negative, if the file has them.
+    pub softenings: Option<Vec<f64>>,
     /// The units that the file tells: a length, a mass, and a time or a speed, as
     /// `kyoho_gravitational_constant` takes them.
     pub units: Option<String>,
 }
 
 impl Bodies {
-    /// Fails if there are no bodies, or if a mass is negative.
+    /// Fails if there are no bodies, or if a mass or a softening is negative.
     fn checked(self) -> Result<Bodies> {
         if self.masses.is_empty() {
             return Err(Error::file("there are no bodies in it"));
         }
-        match self.masses.iter().position(|mass| *mass < 0.0) {
-            None => Ok(self),
-            Some(place) => {
-                let mass = shown(self.masses[place]);
-                Err(Error::file(format!("the mass of body {} is {mass}; allowed: zero and above", place + 1)))
+        for (what, numbers) in [("mass", Some(&self.masses)), ("softening", self.softenings.as_ref())] {
+            let Some(numbers) = numbers else { continue };
+            if let Some(place) = numbers.iter().position(|number| *number < 0.0) {
+                let (body, found) = (place + 1, shown(numbers[place]));
+                return Err(Error::file(format!("the {what} of body {body} is {found}; allowed: zero and above")));
             }
         }
+        Ok(self)
     }
 }
 

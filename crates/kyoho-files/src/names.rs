@@ -13,6 +13,10 @@ pub const COLUMNS: [&[&str]; 7] = [
     &["vz", "vel_z", "v_z", "v3", "zdot"],
 ];
 
+/// Those of the column of softening lengths, which a text may have, and the name of the dataset in
+/// Kyoho's HDF5.
+pub const SOFTENINGS: &[&str] = &["eps"];
+
 /// What stands in the place of a unit behind the name of a column that has none, in small letters.
 pub const NO_UNITS: &[&str] = &["", "-", "1", "nbody", "n-body", "nb", "internal"];
 

@@ -41,6 +41,7 @@ fn written() -> String {
     );
     let mut put = |name: &str, value: String| writeln!(file, "{name} = {value}").unwrap();
     put("COLUMNS", lines(COLUMNS.iter().map(|names| words(names))));
+    put("SOFTENINGS", words(SOFTENINGS));
     put("NO_UNITS", words(NO_UNITS));
     put("GADGET_TYPES", lines(GADGET_TYPES.iter().map(|name| text(name))));
     put("GADGET_POSITIONS", words(GADGET_POSITIONS));

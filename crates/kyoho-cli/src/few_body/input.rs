@@ -19,7 +19,7 @@ pub fn read(path: &Path) -> Result<(Vec<System>, Option<f64>)> {
     if !kyoho_files::content::is_hdf5(&content) {
         return Ok((systems(&file::text(content, path)?, path)?, None));
     }
-    let Input { bodies, units } = from_bytes(content, path)?;
+    let Input { bodies, units, .. } = from_bytes(content, path)?;
     let mut system = System::default();
     for body in bodies {
         memory::push(&mut system.masses, body.mass, "bodies")?;

@@ -14,6 +14,8 @@ pub use kyoho_files::rows::{fill, numbers, rows};
 pub struct Input {
     /// The bodies.
     pub bodies: Vec<Body>,
+    /// Their softening lengths, if they have some of their own.
+    pub softenings: Option<Vec<f64>>,
     /// The units: a text, and their sizes.
     pub units: Option<(String, UnitSystem)>,
 }
@@ -28,13 +30,15 @@ impl Input {
             body.position = body.position.map(|coordinate| coordinate * length);
             body.velocity = body.velocity.map(|component| component * speed);
         }
+        self.softenings.iter_mut().flatten().for_each(|softening| *softening *= length);
     }
 }
 
 /// Reads the bodies from the bytes of a file.
 pub fn from_bytes(content: Vec<u8>, path: &Path) -> Result<Input> {
     let failed = |error| Failure::in_file(path, error);
-    let Bodies { masses, positions, velocities, units } = kyoho_files::read(content, path).map_err(failed)?;
+    let found = kyoho_files::read(content, path).map_err(failed)?;
+    let Bodies { masses, positions, velocities, softenings, units } = found;
     let system = |text: String| match UnitSystem::parse(&text) {
         Ok(system) => Ok((text, system)),
         Err(error) => Err(Failure::file(path, error)),
@@ -43,7 +47,7 @@ pub fn from_bytes(content: Vec<u8>, path: &Path) -> Result<Input> {
     let vectors = positions.into_iter().zip(velocities);
     let bodies =
         masses.into_iter().zip(vectors).map(|(mass, (position, velocity))| Body::new(mass, position, velocity));
-    Ok(Input { bodies: memory::collected(bodies, "bodies")?, units })
+    Ok(Input { bodies: memory::collected(bodies, "bodies")?, softenings, units })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod report;
 pub mod snapshot;
 pub mod snapshot_hdf5;
 mod snapshot_header;
+mod softenings;
 mod subsystems;
 
 use std::time::Instant;
@@ -51,7 +52,9 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     let input = arguments.input.as_deref();
     let mut input = input.map(|path| snapshot::bodies_of(ranks.read(path)?, path)).transpose()?;
     let units = input.as_mut().map_or(Ok(None), |input| options::units(arguments, input, &mut plan))?;
-    let radius = subsystems::radius(arguments, &plan, resumed.as_ref())?;
+    let own = resumed.as_ref().map(|snapshot| &snapshot.softenings).or(input.as_ref().map(|input| &input.softenings));
+    let groups = softenings::groups(arguments, &mut plan, own.and_then(|softenings| softenings.as_deref()))?;
+    let radius = subsystems::radius(arguments, (&plan, groups.as_ref()), resumed.as_ref())?;
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
     let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref(), ranks)?;
@@ -71,11 +74,11 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     }
     let start = match (resumed, input) {
         (Some(snapshot), _) => going_on(&plan, snapshot, &field_settings),
-        (None, Some(input)) => fresh(&plan, input.bodies),
+        (None, Some(input)) => fresh(&plan, input.bodies, input.softenings),
         (None, None) => {
             let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?.over(ranks.team())?;
             let n = arguments.plummer.unwrap_or(2) as usize;
-            fresh(&plan, plummer::standard(n, arguments.seed, &mut unsoftened)?)
+            fresh(&plan, plummer::standard(n, arguments.seed, &mut unsoftened)?, None)
         }
     };
     let energies = Energies::new(&setup, plan.gravity, plan.softening)?;
@@ -87,6 +90,9 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     report.shows_errors = arguments.report_error;
     report.fields = names;
     report.units = units;
+    if let Some(groups) = &groups {
+        report.with_softenings((0..groups.count()).map(|group| groups.softening(group)).collect());
+    }
     report.over(ranks);
     report.begin(arguments.json)?;
 
@@ -104,12 +110,13 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     acting.start = meeting.time();
     acting.replace(fields);
     ranks.require_same(&format!("{plan:?} {radius:?} {intervals}"), &meeting.bodies)?;
-    let mut integrator = subsystems::integrator(system, &mut meeting, acting, radius)?;
+    let mut integrator = subsystems::integrator(system, &mut meeting, acting, (radius, groups.as_ref()))?;
     let mut energy_of = |integrator: &mut dyn Integrator, time: f64| -> Result<Energy> {
-        Ok(Energy {
-            field: integrator.field_energy(time)?,
-            ..energies.with_subsystems(integrator.bodies(), integrator.subsystems().0)?
-        })
+        let energy = match &groups {
+            Some(groups) => energies.of_groups(integrator.bodies(), groups)?,
+            None => energies.with_subsystems(integrator.bodies(), integrator.subsystems().0)?,
+        };
+        Ok(Energy { field: integrator.field_energy(time)?, ..energy })
     };
     let measured = |integrator: &mut dyn Integrator| {
         if arguments.report_error { integrator.tree_errors(SAMPLES) } else { Ok(None) }
@@ -178,11 +185,11 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>, fields: &[FieldSetting]) 
 }
 
 /// Makes the start of a new run. Its initial energy is not known yet.
-fn fresh(plan: &Plan, bodies: Vec<Body>) -> Snapshot<'static> {
+fn fresh(plan: &Plan, bodies: Vec<Body>, softenings: Option<Vec<f64>>) -> Snapshot<'static> {
     let origin = Origin { number: 0, time: 0.0 };
     let (initial_energy, fields) = (f64::NAN, Vec::new());
     let bodies = bodies.into();
-    Snapshot { plan: plan.clone(), number: 0, origin, initial_energy, fields, subsystems: None, bodies }
+    Snapshot { plan: plan.clone(), number: 0, origin, initial_energy, fields, subsystems: None, softenings, bodies }
 }
 
 /// The number of bodies by which the errors of a tree are measured.

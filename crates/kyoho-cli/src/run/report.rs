@@ -98,7 +98,11 @@ pub struct Report {
     gravity: f64,
     /// The units of the bodies, if they have some.
     pub units: Option<String>,
-    eps: f64,
+    /// The softening length, if all bodies have one.
+    eps: Option<f64>,
+    /// Those of the bodies otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    softenings: Vec<f64>,
     eta: f64,
     eta4: Option<f64>,
     /// The accuracy or the opening angle of the tree, if there is one.
@@ -170,7 +174,8 @@ impl Report {
             precision: plan.precision.name(),
             gravity: plan.gravity,
             units: None,
-            eps: plan.softening,
+            eps: Some(plan.softening),
+            softenings: Vec::new(),
             eta: plan.eta,
             eta4: plan.averages().then_some(plan.eta4),
             accuracy,
@@ -216,6 +221,11 @@ impl Report {
         (self.ranks, self.prints) = (ranks.team().map(Team::size), ranks.is_first());
     }
 
+    /// Makes it the report of bodies in groups with these softenings.
+    pub fn with_softenings(&mut self, softenings: Vec<f64>) {
+        (self.eps, self.softenings) = (None, softenings);
+    }
+
     /// Prints the settings of the run.
     pub fn begin(&self, json: bool) -> Result<()> {
         if json || !self.prints {
@@ -242,7 +252,11 @@ impl Report {
     /// Describes the run in a line.
     pub fn title(&self) -> String {
         let Report { bodies, order, precision, .. } = self;
-        let [eps, eta] = [self.eps, self.eta].map(shown);
+        let (eta, least_and_most) = (shown(self.eta), |so_far: [f64; 2], softening: &f64| {
+            [so_far[0].min(*softening), so_far[1].max(*softening)]
+        });
+        let [least, most] = self.softenings.iter().fold([f64::INFINITY, 0.0], least_and_most).map(shown);
+        let eps = self.eps.map_or_else(|| format!("{least} to {most}"), shown);
         if *order == Order::Second as i32 {
             let tree = self.tree_name.as_ref().map_or(String::new(), |tree| format!(", {tree}"));
             return format!("{bodies} bodies, leapfrog, precision {precision}, eps {eps}{tree}");

@@ -18,6 +18,7 @@ use crate::run::field_setting::FieldSetting;
 use crate::run::input::{self, Input, fill, rows};
 use crate::run::snapshot_hdf5 as hdf5;
 use crate::run::snapshot_header::Header;
+use crate::run::softenings;
 use crate::run::subsystems::Subsystems;
 use kyoho_core::Order;
 use kyoho_core::error::shown;
@@ -39,6 +40,8 @@ pub struct Snapshot<'a> {
     pub fields: Vec<FieldSetting>,
     /// The subsystems, if close bodies may form some.
     pub subsystems: Option<Subsystems>,
+    /// The softening length of each body, if they have some of their own.
+    pub softenings: Option<Vec<f64>>,
     /// The bodies.
     pub bodies: Cow<'a, [Body]>,
 }
@@ -142,7 +145,8 @@ pub fn bodies(path: &Path) -> Result<Input> {
 /// Returns the bodies of the bytes of a file.
 pub fn bodies_of(content: Vec<u8>, path: &Path) -> Result<Input> {
     if content.starts_with(FIRST_LINE.as_bytes()) {
-        return Ok(Input { bodies: Snapshot::parse(&content, path)?.bodies.into_owned(), units: None });
+        let Snapshot { bodies, softenings, .. } = Snapshot::parse(&content, path)?;
+        return Ok(Input { bodies: bodies.into_owned(), softenings, units: None });
     }
     input::from_bytes(content, path)
 }
@@ -202,7 +206,9 @@ impl Snapshot<'_> {
         ];
         let subsystems = self.subsystems.iter().flat_map(Subsystems::settings);
         let named = |(name, value): (&str, Value)| (name.into(), value);
-        settings.into_iter().map(named).chain(fields).chain(subsystems.map(named)).collect()
+        let softenings = self.softenings.as_deref().map(softenings::setting);
+        let others = subsystems.chain(softenings).map(named);
+        settings.into_iter().map(named).chain(fields).chain(others).collect()
     }
 
     /// Returns the step that a body takes next. The criterion's step becomes a power of two when an
@@ -220,9 +226,14 @@ impl Snapshot<'_> {
         [body.mass].into_iter().chain(vectors).chain([self.step(body)])
     }
 
+    /// Returns the names of the columns of a text.
+    fn columns(&self) -> String {
+        let softening = if self.softenings.is_some() { format!(" {}", softenings::NAME) } else { String::new() };
+        columns(self.plan.order) + &softening
+    }
+
     /// Returns the text of the snapshot.
     pub fn text(&self) -> String {
-        let plan = &self.plan;
         let mut text = format!("{FIRST_LINE}\n");
         for (name, value) in self.settings() {
             writeln!(text, "# {name} {value}").expect("a string takes everything");
@@ -230,9 +241,10 @@ impl Snapshot<'_> {
         for (name, line) in self.subsystems.iter().flat_map(|subsystems| subsystems.lines(self)) {
             writeln!(text, "# {name} {line}").expect("a string takes everything");
         }
-        writeln!(text, "# {}", columns(plan.order)).expect("a string takes everything");
-        for body in self.bodies.iter() {
-            for number in self.numbers(body) {
+        writeln!(text, "# {}", self.columns()).expect("a string takes everything");
+        for (place, body) in self.bodies.iter().enumerate() {
+            let softening = self.softenings.as_ref().map(|softenings| softenings[place]);
+            for number in self.numbers(body).chain(softening) {
                 write!(text, "{number:e} ").expect("a string takes everything");
             }
             text.pop();
@@ -285,14 +297,19 @@ impl Snapshot<'_> {
         if let Some(subsystems) = &mut snapshot.subsystems {
             subsystems.read_lines(&header, snapshot.plan.order)?;
         }
-        let (plan, mut bodies) = (&snapshot.plan, Vec::new());
-        let mut numbers = vec![0.0; 2 + 3 * vectors(plan.order)];
+        let (columns, mut bodies) = (snapshot.columns(), Vec::new());
+        let of_body = 2 + 3 * vectors(snapshot.plan.order);
+        let mut numbers = vec![0.0; of_body + usize::from(snapshot.softenings.is_some())];
         for (line, row) in rows(text) {
             let failed = |reason| Failure::Line { path: path.into(), line, reason };
-            fill(&mut numbers, row, &columns(plan.order)).map_err(failed)?;
-            let body = body(&numbers);
-            check(plan, &body).map_err(failed)?;
+            fill(&mut numbers, row, &columns).map_err(failed)?;
+            let body = body(&numbers[..of_body]);
+            check(&snapshot.plan, &body).map_err(failed)?;
             bodies.push(body);
+            if let Some(softenings) = &mut snapshot.softenings {
+                softenings::check(numbers[of_body]).map_err(failed)?;
+                softenings.push(numbers[of_body]);
+            }
         }
         if bodies.len() != count {
             return Err(Failure::file(path, format!("it has {} of its {count} bodies", bodies.len())));
@@ -382,6 +399,7 @@ pub mod tests {
             initial_energy: -0.25,
             fields: Vec::new(),
             subsystems: None,
+            softenings: None,
             bodies: vec![body, Body { step: body.step, ..Body::new(1.0, [0.1; 3], [0.2; 3]) }].into(),
         }
     }
@@ -397,6 +415,11 @@ pub mod tests {
         let plummer = |centre| FieldSetting { given: "plummer".into(), numbers: numbers.clone(), centre };
         let text = FieldSetting { given: text, numbers: Vec::new(), centre: of(Some(&positions)) };
         Snapshot { fields: vec![plummer(None), text, plummer(of(None))], ..snapshot(order) }
+    }
+
+    /// Returns the two bodies with softenings of their own.
+    pub fn with_softenings(order: Order) -> Snapshot<'static> {
+        Snapshot { softenings: Some(vec![1.0 / 3.0, 0.0]), ..snapshot(order) }
     }
 
     fn parse(text: &str) -> Result<Snapshot<'static>> {
@@ -421,9 +444,25 @@ pub mod tests {
     #[test]
     fn a_snapshot_comes_back_with_the_same_bits() {
         for order in Order::ALL {
-            for snapshot in [snapshot(order), in_fields(order)] {
+            for snapshot in [snapshot(order), in_fields(order), with_softenings(order)] {
                 assert_eq!(parse(&snapshot.text()).unwrap(), snapshot);
             }
+        }
+    }
+
+    #[test]
+    fn softenings_are_a_column_of_those_snapshots_that_have_them() {
+        let text = with_softenings(Order::Fourth).text();
+        let lines = &text[..text.find(LAST_LINE).unwrap()];
+        assert!(lines.contains("\n# softenings 2\n") && lines.contains(" jx jy jz step eps\n"), "{lines}");
+        assert!(!snapshot(Order::Fourth).text().contains("softening"));
+        let negative = error(&sealed(&lines.replace(" 0e0\n", " -1e0\n")));
+        assert!(negative.ends_with(": the softening is -1; allowed: zero and above"), "{negative}");
+        let missing = error(&sealed(&lines.replace("# softenings 2\n", "")));
+        assert!(missing.contains("it has 15 words; allowed: 14 numbers"), "{missing}");
+        for wrong in ["0", "17", "1.5", "x"] {
+            let error = error(&sealed(&lines.replace("# softenings 2", &format!("# softenings {wrong}"))));
+            assert!(error.ends_with(&format!("'{wrong}' cannot be the value of softenings")), "{error}");
         }
     }
 

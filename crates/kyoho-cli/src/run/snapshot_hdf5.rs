@@ -13,6 +13,7 @@ use hdf5_pure::{AttrValue, Error, FileBuilder};
 use crate::failure::{Failure, Result};
 use crate::run::snapshot::{Snapshot, Value, check, checksum, vectors};
 use crate::run::snapshot_header::Header;
+use crate::run::softenings;
 use crate::run::subsystems::{Subsystems, subsystem};
 use kyoho_core::Order;
 use kyoho_files::hdf5::Hdf5;
@@ -71,6 +72,9 @@ pub fn bytes(snapshot: &Snapshot) -> std::result::Result<Vec<u8>, Error> {
         file.set_attr(&name, value);
     }
     columns_of(&mut file, "", snapshot, snapshot.bodies.iter());
+    if let Some(softenings) = &snapshot.softenings {
+        column(&mut file, softenings::NAME, softenings.iter().map(|softening| [*softening]));
+    }
     if let Some(subsystems) = snapshot.subsystems.as_ref().filter(|subsystems| !subsystems.all.is_empty()) {
         add_subsystems(&mut file, snapshot, subsystems);
     }
@@ -152,6 +156,14 @@ pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
     let bodies = content.bodies("", order, count)?;
     for (place, body) in bodies.iter().enumerate() {
         check(&snapshot.plan, body).map_err(|reason| Failure::file(path, format!("body {}: {reason}", place + 1)))?;
+    }
+    if let Some(softenings) = &mut snapshot.softenings {
+        *softenings = content.numbers(softenings::NAME, 1, Some(count))?;
+        let mut checked =
+            softenings.iter().enumerate().map(|(place, softening)| (place, softenings::check(*softening)));
+        checked.try_for_each(|(place, checked)| {
+            checked.map_err(|reason| Failure::file(path, format!("body {}: {reason}", place + 1)))
+        })?;
     }
     if let Some(subsystems) = &mut snapshot.subsystems {
         subsystems.all = content.subsystems(order, Subsystems::count(&header)?, count)?;
@@ -281,21 +293,38 @@ mod tests {
     use hdf5_pure::File;
 
     use crate::run::input::from_bytes;
-    use crate::run::snapshot::tests::{in_fields, snapshot};
+    use crate::run::snapshot::tests::{in_fields, snapshot, with_softenings};
 
     use super::*;
 
     #[test]
     fn a_snapshot_comes_back_with_the_same_bits() {
         for order in Order::ALL {
-            let snapshot = in_fields(order);
+            for snapshot in [in_fields(order), with_softenings(order)] {
+                let content = bytes(&snapshot).unwrap();
+                assert!(is_hdf5(&content) && hdf5_pure::is_hdf5_bytes(&content));
+                assert_eq!(parse(content.clone(), Path::new("")).unwrap(), snapshot);
+                let input = from_bytes(content, Path::new("")).unwrap();
+                let expected: Vec<Body> =
+                    snapshot.bodies.iter().map(|body| Body::new(body.mass, body.position, body.velocity)).collect();
+                assert_eq!((input.bodies, input.softenings), (expected, snapshot.softenings));
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_softenings_are_refused() {
+        let error = |softenings: &[f64]| {
+            let snapshot = Snapshot { softenings: Some(softenings.into()), ..snapshot(Order::Fourth) };
             let content = bytes(&snapshot).unwrap();
-            assert!(is_hdf5(&content) && hdf5_pure::is_hdf5_bytes(&content));
-            assert_eq!(parse(content.clone(), Path::new("")).unwrap(), snapshot);
-            let bodies = from_bytes(content, Path::new("")).unwrap().bodies;
-            let expected: Vec<Body> =
-                snapshot.bodies.iter().map(|body| Body::new(body.mass, body.position, body.velocity)).collect();
-            assert_eq!(bodies, expected);
+            let of_input = from_bytes(content.clone(), Path::new("snap")).err().unwrap().to_string();
+            [parse(content, Path::new("snap")).unwrap_err().to_string(), of_input]
+        };
+        let [of_snapshot, of_input] = error(&[0.5, -0.5]);
+        assert_eq!(of_snapshot, "snap: body 2: the softening is -0.5; allowed: zero and above");
+        assert_eq!(of_input, "snap: the softening of body 2 is -0.5; allowed: zero and above");
+        for error in error(&[0.5]) {
+            assert_eq!(error, "snap: the dataset 'eps': its shape is [1]; allowed: [2]");
         }
     }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::failure::{Failure, Result};
 use crate::run::field_setting::FieldSetting;
 use crate::run::snapshot::{Origin, Snapshot};
+use crate::run::softenings;
 use crate::run::subsystems::Subsystems;
 use kyoho_core::error::shortened;
 use kyoho_core::{Order, Precision, TreeAccuracy};
@@ -82,8 +83,9 @@ impl Header<'_> {
             fields.push(self.value(&name, FieldSetting::parse)?);
         }
         let subsystems = Subsystems::read(self, order)?;
+        let softenings = softenings::read(self)?;
         let bodies = Cow::Borrowed(&[][..]);
-        Ok((Snapshot { plan, number, origin, initial_energy, fields, subsystems, bodies }, count))
+        Ok((Snapshot { plan, number, origin, initial_energy, fields, subsystems, softenings, bodies }, count))
     }
 
     /// Returns the value of a setting.

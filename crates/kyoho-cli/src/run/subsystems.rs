@@ -5,6 +5,7 @@ use kyoho_core::{Error, Order};
 use kyoho_integrators::Integrator;
 use kyoho_integrators::body::{Body, Vector};
 use kyoho_integrators::fields::Fields;
+use kyoho_integrators::groups::Groups;
 use kyoho_integrators::plan::Plan;
 use kyoho_integrators::subsystems::Subsystem;
 use kyoho_ranks::SharedSystem;
@@ -14,6 +15,7 @@ use crate::few_body::Bound;
 use crate::run::options::{Arguments, wrong};
 use crate::run::snapshot::{Snapshot, Value, body, check, vectors};
 use crate::run::snapshot_header::Header;
+use crate::run::softenings;
 
 /// The subsystems of a snapshot.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,7 +161,11 @@ pub fn subsystem(
 }
 
 /// Returns the distance at which subsystems form in a run, 0 for one that is chosen, `None` without them.
-pub fn radius(arguments: &Arguments, plan: &Plan, resumed: Option<&Snapshot>) -> Result<Option<f64>> {
+pub fn radius(
+    arguments: &Arguments,
+    (plan, groups): (&Plan, Option<&Groups>),
+    resumed: Option<&Snapshot>,
+) -> Result<Option<f64>> {
     let before = resumed.and_then(|snapshot| snapshot.subsystems.as_ref()).map(|subsystems| subsystems.radius);
     let radius = match arguments.subsystems {
         None => before,
@@ -173,6 +179,7 @@ pub fn radius(arguments: &Arguments, plan: &Plan, resumed: Option<&Snapshot>) ->
     let Some(radius) = radius else { return Ok(None) };
     let found = match plan.order {
         Order::Second => "order 2".into(),
+        _ if groups.is_some() => "several softenings".into(),
         _ if plan.softening > 0.0 => format!("--eps {}", shown(plan.softening)),
         _ => return Ok(Some(radius)),
     };
@@ -182,15 +189,18 @@ pub fn radius(arguments: &Arguments, plan: &Plan, resumed: Option<&Snapshot>) ->
 }
 
 /// Makes the integrator of the bodies of a meeting, which it takes. A radius is that of subsystems. Where
-/// those of the meeting form at another one, all begin anew.
+/// those of the meeting form at another one, all begin anew. With subsystems there are no groups.
 pub fn integrator(
     system: SharedSystem,
     meeting: &mut Snapshot,
     fields: Fields,
-    radius: Option<f64>,
+    (radius, groups): (Option<f64>, Option<&Groups>),
 ) -> Result<Box<dyn Integrator + Send>> {
     let bodies = std::mem::take(&mut meeting.bodies).into_owned();
     let before = meeting.subsystems.take();
+    if let Some(groups) = groups {
+        return softenings::integrator(system, (&meeting.plan, groups), bodies, fields);
+    }
     let Some(radius) = radius else {
         return Ok(kyoho_integrators::in_fields(system, &meeting.plan, bodies, fields)?);
     };

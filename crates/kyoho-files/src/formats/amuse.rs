@@ -57,7 +57,7 @@ pub fn read(content: &Content) -> Result<Bodies> {
             "its N-body units have factors; allowed: those of nbody_system themselves, or SI units",
         ));
     }
-    Ok(Bodies { masses, positions, velocities, units })
+    Ok(Bodies { masses, positions, velocities, softenings: None, units })
 }
 
 fn mixed(path: &str) -> Error {

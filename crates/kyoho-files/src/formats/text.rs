@@ -6,7 +6,7 @@ use std::path::Path;
 use kyoho_core::error::{shortened, shown};
 use kyoho_core::memory;
 
-use crate::names::{COLUMNS, NO_UNITS};
+use crate::names::{COLUMNS, NO_UNITS, SOFTENINGS};
 use crate::rows::{finite, number, numbers, rows, words};
 use crate::{Bodies, Content, Error, Result};
 
@@ -33,7 +33,8 @@ pub fn parse(text: &str, allows_more: bool) -> Result<Bodies> {
         None => header.columns,
     };
     let units = columns.as_ref().and_then(|columns| columns.units.clone()).or(header.units);
-    let mut bodies = Bodies { units, ..Bodies::default() };
+    let softenings = columns.as_ref().and_then(|columns| columns.softening).map(|_| Vec::new());
+    let mut bodies = Bodies { softenings, units, ..Bodies::default() };
     for (line, row) in rows {
         let found = match &columns {
             Some(columns) => columns.numbers(row),
@@ -51,6 +52,9 @@ pub fn parse(text: &str, allows_more: bool) -> Result<Bodies> {
         memory::push(&mut bodies.masses, mass, "bodies")?;
         memory::push(&mut bodies.positions, position, "bodies")?;
         memory::push(&mut bodies.velocities, [vx, vy, vz], "bodies")?;
+        if let (Some(softenings), Some(columns)) = (&mut bodies.softenings, &columns) {
+            memory::push(softenings, columns.softening(row).map_err(wrong(line))?, "bodies")?;
+        }
     }
     Ok(bodies)
 }
@@ -106,8 +110,11 @@ impl Header {
 
 /// The columns of a text that gives them names.
 struct Columns {
-    /// The places of those of a body, and how many there are in all.
+    /// The places of those of a body.
     places: [usize; 7],
+    /// The place of the softening, if there is one.
+    softening: Option<usize>,
+    /// How many there are in all.
     count: usize,
     /// Whether lines may have more.
     may_have_more: bool,
@@ -129,17 +136,21 @@ impl Columns {
     fn of(row: &str) -> std::result::Result<Columns, String> {
         let names: Vec<(String, Option<&str>)> = words(row).into_iter().map(name_and_unit).collect();
         let mut places = [0; 7];
-        for (place, wanted) in places.iter_mut().zip(COLUMNS) {
+        let find = |wanted: &[&str]| {
             let is_it = |column: &usize| wanted.contains(&names[*column].0.as_str());
             let mut found = (0..names.len()).filter(is_it);
-            *place = match (found.next(), found.next()) {
-                (Some(column), None) => column,
-                (None, _) => return Err(format!("no column has the name '{}'; allowed: {ALLOWED}", wanted[0])),
-                _ => return Err(format!("two columns have the name '{}'; allowed: {ALLOWED}", wanted[0])),
-            };
+            match (found.next(), found.next()) {
+                (_, Some(_)) => Err(format!("two columns have the name '{}'; allowed: {ALLOWED}", wanted[0])),
+                (found, _) => Ok(found),
+            }
+        };
+        for (place, wanted) in places.iter_mut().zip(COLUMNS) {
+            let none = || format!("no column has the name '{}'; allowed: {ALLOWED}", wanted[0]);
+            *place = find(wanted)?.ok_or_else(none)?;
         }
-        let units = units(&places.map(|place| names[place].1))?;
-        Ok(Columns { places, count: names.len(), may_have_more: false, units })
+        let softening = find(SOFTENINGS)?;
+        let units = units(&places.map(|place| names[place].1), softening.and_then(|place| names[place].1))?;
+        Ok(Columns { places, softening, count: names.len(), may_have_more: false, units })
     }
 
     fn numbers(&self, row: &str) -> std::result::Result<[f64; 7], String> {
@@ -153,16 +164,27 @@ impl Columns {
         }
         Ok(numbers)
     }
+
+    /// Returns the softening in a line, whose other numbers were read.
+    fn softening(&self, row: &str) -> std::result::Result<f64, String> {
+        let words = words(row);
+        let softening = finite(self.softening.map_or("", |place| words[place]))?;
+        if softening >= 0.0 {
+            return Ok(softening);
+        }
+        Err(format!("the softening is {}; allowed: zero and above", shown(softening)))
+    }
 }
 
-/// Returns the units of columns, if all have some.
-fn units(units: &[Option<&str>; 7]) -> std::result::Result<Option<String>, String> {
+/// Returns the units of columns, if all have some. That of softenings may be left out.
+fn units(units: &[Option<&str>; 7], of_softenings: Option<&str>) -> std::result::Result<Option<String>, String> {
     let has_one = |unit: &Option<&str>| unit.is_some_and(|unit| !NO_UNITS.contains(&unit.to_lowercase().as_str()));
     if !units.iter().all(has_one) {
         return Ok(None);
     }
     let [mass, x, y, z, vx, vy, vz] = units.map(Option::unwrap_or_default);
-    for [first, others @ ..] in [[x, y, z], [vx, vy, vz]] {
+    let softening = of_softenings.filter(|unit| has_one(&Some(*unit))).unwrap_or(x);
+    for [first, others @ ..] in [[x, y, z], [vx, vy, vz], [x, softening, x]] {
         if let Some(other) = others.into_iter().find(|other| *other != first) {
             let [first, other] = [first, other].map(shortened);
             return Err(format!(
@@ -173,7 +195,7 @@ fn units(units: &[Option<&str>; 7]) -> std::result::Result<Option<String>, Strin
     Ok(Some(format!("{x} {mass} {vx}")))
 }
 
-const ALLOWED: &str = "one each of mass (or m), x, y, z, vx, vy, vz, and others, which are not read";
+const ALLOWED: &str = "one each of mass (or m), x, y, z, vx, vy, vz, one eps or none, and others, which are not read";
 
 #[cfg(test)]
 mod tests {
@@ -213,13 +235,40 @@ mod tests {
         ] {
             assert_eq!(bodies(text), expected, "{text}");
         }
-        let allowed = "one each of mass (or m), x, y, z, vx, vy, vz, and others, which are not read";
+        let allowed = "one each of mass (or m), x, y, z, vx, vy, vz, one eps or none, and others, which are not read";
         assert_eq!(error("m,x,y,z,vx,vy\n"), format!("line 1: no column has the name 'vz'; allowed: {allowed}"));
         let twice = format!("line 1: two columns have the name 'mass'; allowed: {allowed}");
         assert_eq!(error("m,mass,x,y,z,vx,vy,vz\n"), twice);
         let short = "line 2: it has 2 words; allowed: 8, as the names of columns";
         assert_eq!(error("a m x y z vx vy vz\n1 2\n"), short);
         assert_eq!(error("m,x,y,z,vx,vy,vz\n1,,3,4,5,6,7\n"), "line 2: '' is not a finite number");
+    }
+
+    #[test]
+    fn softenings_are_a_column_of_their_own() {
+        let found = |text: &str| parse(text, false).unwrap().softenings;
+        assert_eq!(found("m,x,y,z,EPS,vx,vy,vz\n1,2,3,4,0.5,5,6,7\n1,2,3,4,0,5,6,7\n"), Some(vec![0.5, 0.0]));
+        assert_eq!(found("# mass x y z vx vy vz step eps\n1 2 3 4 5 6 7 8 9\n"), Some(vec![9.0]));
+        assert_eq!(found("m,x,y,z,vx,vy,vz\n1,2,3,4,5,6,7\n"), None);
+        assert_eq!(found("1 2 3 4 5 6 7\n"), None);
+        let names = "m,x,y,z,vx,vy,vz,eps\n";
+        for (row, told) in [
+            ("1,2,3,4,5,6,7,-0.5", "the softening is -0.5; allowed: zero and above"),
+            ("1,2,3,4,5,6,7,", "'' is not a finite number"),
+            ("1,2,3,4,5,6,7,inf", "'inf' is not a finite number"),
+        ] {
+            assert_eq!(error(&format!("{names}{row}\n")), format!("line 2: {told}"));
+        }
+        assert!(error("m,x,y,z,vx,vy,vz,eps,eps\n").starts_with("line 1: two columns have the name 'eps'"));
+        let units = "m (kg),x (m),y (m),z (m),vx (m/s),vy (m/s),vz (m/s),eps (m)\n1,2,3,4,5,6,7,8\n";
+        for text in [units, &units.replace("eps (m)", "eps")] {
+            assert_eq!(
+                (parse(text, false).unwrap().units.as_deref(), found(text)),
+                (Some("m kg m/s"), Some(vec![8.0]))
+            );
+        }
+        let other = error(&units.replace("eps (m)", "eps (km)"));
+        assert_eq!(other, "line 1: columns are in 'm' and in 'km'; allowed: one unit of lengths, one of speeds");
     }
 
     #[test]

@@ -1,0 +1,112 @@
+//! Bodies with softenings of their own in a run: their setting in snapshots, and the integrator that has
+//! them in groups.
+
+use std::path::Path;
+
+use kyoho_core::error::shown;
+use kyoho_files::names::SOFTENINGS;
+use kyoho_integrators::Integrator;
+use kyoho_integrators::body::Body;
+use kyoho_integrators::fields::Fields;
+use kyoho_integrators::groups::{Groups, MOST_GROUPS};
+use kyoho_integrators::plan::Plan;
+use kyoho_ranks::SharedSystem;
+
+use crate::failure::{Failure, Result};
+use crate::run::options::{Arguments, wrong};
+use crate::run::snapshot::Value;
+use crate::run::snapshot_header::Header;
+
+/// The name of their column in texts and of their dataset in HDF5.
+pub const NAME: &str = SOFTENINGS[0];
+
+/// The setting of a snapshot that has them, which is how many different ones there are.
+const COUNT: &str = "softenings";
+
+/// Returns the different ones among these, in the order in which they come. Of more than a run can have,
+/// one too many is returned.
+fn different(softenings: &[f64]) -> Vec<f64> {
+    let mut found = Vec::new();
+    for softening in softenings {
+        if !found.contains(softening) {
+            found.push(*softening);
+            if found.len() > MOST_GROUPS {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Returns the setting of a snapshot with these.
+pub fn setting(softenings: &[f64]) -> (&'static str, Value) {
+    (COUNT, Value::Count(different(softenings).len() as u64))
+}
+
+/// Reads the setting of a snapshot, whose softenings are still missing if it has some.
+pub fn read(header: &Header) -> Result<Option<Vec<f64>>> {
+    if !header.words.contains_key(COUNT) {
+        return Ok(None);
+    }
+    let count = |word: &str| word.parse().ok().filter(|count| (1..=MOST_GROUPS).contains(count));
+    header.value(COUNT, count).map(|_| Some(Vec::new()))
+}
+
+/// Fails unless a finite number may be a softening length.
+pub fn check(softening: f64) -> std::result::Result<(), String> {
+    if softening >= 0.0 {
+        return Ok(());
+    }
+    Err(format!("the softening is {}; allowed: zero and above", shown(softening)))
+}
+
+/// Returns the groups of bodies that have softenings of their own. If all have the same one, it becomes
+/// that of the plan, and there are no groups.
+pub fn groups(arguments: &Arguments, plan: &mut Plan, softenings: Option<&[f64]>) -> Result<Option<Groups>> {
+    let Some(softenings) = softenings else { return Ok(None) };
+    if let Some(eps) = arguments.eps {
+        let allowed = "no --eps with bodies that have softenings of their own, in a column eps";
+        return Err(wrong("--eps", shown(eps), allowed.into()));
+    }
+    let different = different(softenings);
+    if let [one] = different[..] {
+        plan.softening = one;
+        return Ok(None);
+    }
+    if different.len() > MOST_GROUPS {
+        let path = arguments.resume.as_deref().or(arguments.input.as_deref());
+        let reason = format!(
+            "its bodies have more than {MOST_GROUPS} different softenings; allowed: up to {MOST_GROUPS}, each of which \
+             costs forces of its own in every step"
+        );
+        return Err(Failure::file(path.unwrap_or(Path::new("-")), reason));
+    }
+    if arguments.report_error {
+        let allowed = "with one softening of all bodies";
+        return Err(wrong("--report-error", "given with several softenings".into(), allowed.into()));
+    }
+    // The order of groups is part of the bits, and a cluster begins with the softening of the plan.
+    let first = if different.contains(&plan.softening) { plan.softening } else { different[0] };
+    let mut groups = Groups::one(first);
+    different.iter().filter(|softening| **softening != first).try_for_each(|other| groups.add(*other).map(drop))?;
+    groups.reserve(softenings.len())?;
+    softenings.iter().for_each(|softening| groups.push(groups.with_softening(*softening).unwrap_or(0)));
+    Ok(Some(groups))
+}
+
+/// Makes the integrator of bodies in groups.
+pub fn integrator(
+    system: SharedSystem,
+    (plan, groups): (&Plan, &Groups),
+    bodies: Vec<Body>,
+    fields: Fields,
+) -> Result<Box<dyn Integrator + Send>> {
+    let mut integrator = kyoho_integrators::in_fields(system, plan, Vec::new(), fields)?;
+    integrator.set_groups(Some(groups.copied()?))?;
+    let is_known = bodies.iter().all(|body| body.step > 0.0);
+    integrator.resume(bodies, Vec::new(), 0.0)?;
+    if !is_known {
+        integrator.start()?;
+    }
+    Ok(integrator)
+}
