@@ -11,6 +11,7 @@ COLUMNS = (
     ("vy", "vel_y", "v_y", "v2", "ydot"),
     ("vz", "vel_z", "v_z", "v3", "zdot"),
 )
+SOFTENINGS = ("eps",)
 NO_UNITS = ("", "-", "1", "nbody", "n-body", "nb", "internal")
 GADGET_TYPES = (
     "PartType0",

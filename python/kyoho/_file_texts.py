@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 from ._errors import Error
-from ._file_names import COLUMNS, NO_UNITS
+from ._file_names import COLUMNS, NO_UNITS, SOFTENINGS
 
 if TYPE_CHECKING:
     from typing import Any
 
-_ALLOWED = "one each of mass (or m), x, y, z, vx, vy, vz, and others, which are not read"
+_ALLOWED = "one each of mass (or m), x, y, z, vx, vy, vz, one eps or none, and others, which are not read"
 _IDENTIFIERS = ("identifier", "identifiers", "id")
 # A snapshot of the command begins with this.
 _SNAPSHOT = "# kyoho snapshot "
@@ -33,6 +33,8 @@ class Header(NamedTuple):
     units: str | None
     identifiers: int | None
     """The place of the identifier."""
+    softening: int | None
+    """The place of the softening."""
 
 
 def _words(row: str) -> list[str]:
@@ -79,21 +81,24 @@ def _header(row: str) -> Header:
         names.append(name.rstrip("_ ").lower())
         units.append(unit[0].rstrip("])").strip() if unit else None)
     places = []
-    for wanted in COLUMNS:
+    for wanted in (*COLUMNS, SOFTENINGS):
         found = [place for place, name in enumerate(names) if name in wanted]
-        if len(found) != 1:
+        if len(found) > 1 or (not found and wanted != SOFTENINGS):
             how_many = "two columns have" if found else "no column has"
             raise ValueError(f"{how_many} the name '{wanted[0]}'; allowed: {_ALLOWED}")
         places += found
+    softening = places.pop() if len(places) > len(COLUMNS) else None
     identifiers = [place for place, name in enumerate(names) if name in _IDENTIFIERS]
-    return Header(places, len(names), False, _units([units[place] for place in places]), next(iter(identifiers), None))
+    of_columns = _units([units[place] for place in places], None if softening is None else units[softening])
+    return Header(places, len(names), False, of_columns, next(iter(identifiers), None), softening)
 
 
-def _units(units: list[str | None]) -> str | None:
-    """The units of columns, if all have some."""
+def _units(units: list[str | None], of_softenings: str | None) -> str | None:
+    """The units of columns, if all have some. That of softenings may be left out."""
     if any(unit is None or unit.lower() in NO_UNITS for unit in units):
         return None
-    for first, *others in (units[1:4], units[4:]):
+    softening = units[1] if of_softenings is None or of_softenings.lower() in NO_UNITS else of_softenings
+    for first, *others in (units[1:4], units[4:], [units[1], softening]):
         for other in others:
             if other != first:
                 allowed = "one unit of lengths, one of speeds"
@@ -123,8 +128,9 @@ def _of_comments(lines: list[str], width: int) -> tuple[Header | None, dict[str,
     return header, settings
 
 
-def parse(path: str, text: str, allows_more: bool) -> tuple[Any, Any, float | None, str | None]:
-    """Rows of mass, position and velocity, the identifiers, the time and the units of a text."""
+def parse(path: str, text: str, allows_more: bool) -> tuple[Any, Any, float | None, str | None, Any]:
+    """Rows of mass, position and velocity, the identifiers, the time, the units and the softenings of a
+    text."""
     if text.startswith(_SNAPSHOT):
         _check_snapshot(path, text)
     lines = text.split("\n")
@@ -137,18 +143,21 @@ def parse(path: str, text: str, allows_more: bool) -> tuple[Any, Any, float | No
             line = rows[0][0]
             header = _header(rows[0][1])
             del rows[0]
-        identifiers = header.identifiers if header else None
-        numbers, names = [], []
+        identifiers, softening = (header.identifiers, header.softening) if header else (None, None)
+        numbers, names, softenings = [], [], []
         for place, row in rows:
             line, words = place, _words(row)
             numbers.append(_row(words, header, allows_more))
             if identifiers is not None:
                 names.append(words[identifiers])
+            if softening is not None:
+                softenings.append(_softening(words[softening]))
     except ValueError as error:
         raise Error(f"{path}, line {line}: {error}") from None
     time = _number(settings["time"]) if "time" in settings else None
     units = (header.units if header else None) or settings.get("units")
-    return numpy.array(numbers).reshape(len(numbers), 7), _whole(names), time, units
+    eps = None if softening is None else numpy.array(softenings)
+    return numpy.array(numbers).reshape(len(numbers), 7), _whole(names), time, units, eps
 
 
 def _check_snapshot(path: str, text: str) -> None:
@@ -165,6 +174,13 @@ def _whole(names: list[str]) -> Any:
         return numpy.array([int(name) for name in names]) if names else None
     except ValueError:
         return None
+
+
+def _softening(word: str) -> float:
+    found = _finite(word)
+    if found < 0:
+        raise ValueError(f"the softening is {found}; allowed: zero and above")
+    return found
 
 
 def _row(words: list[str], header: Header | None, allows_more: bool) -> list[float]:

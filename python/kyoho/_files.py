@@ -34,6 +34,7 @@ class Snapshot(NamedTuple):
     ``identifiers``  ``(n,)``      int64, or uint64 where some are larger; None without any
     ``time``                       in the file's unit of time; None if it tells none
     ``units``                      a text that ``units=`` takes; None if it tells none
+    ``eps``          ``(n,)``      the softening length of each body; None without any
     ===============  ============  =======================================================
     """
 
@@ -43,6 +44,7 @@ class Snapshot(NamedTuple):
     identifiers: NDArray[Any] | None
     time: float | None
     units: str | None
+    eps: NDArray[numpy.float64] | None = None
 
 
 def read(path: str | os.PathLike[str]) -> Snapshot:
@@ -67,13 +69,14 @@ def read(path: str | os.PathLike[str]) -> Snapshot:
         found = _of_text(name, content)
     if len(found.masses) == 0:
         raise Error(f"{name}: there are no bodies in it")
-    arrays = (found.masses, found.positions, found.velocities)
-    for what, array in zip(("masses", "positions", "velocities"), arrays):
-        if not numpy.isfinite(array).all():
+    arrays = (found.masses, found.positions, found.velocities, found.eps)
+    for what, array in zip(("masses", "positions", "velocities", "softenings"), arrays):
+        if array is not None and not numpy.isfinite(array).all():
             raise Error(f"{name}: of the {what} some are not finite; allowed: finite numbers", Result.NOT_FINITE)
-    if found.masses.min() < 0:
-        place = int(numpy.argmax(found.masses < 0))
-        raise Error(f"{name}: the mass of body {place + 1} is {found.masses[place]}; allowed: zero and above")
+    for what, array in (("mass", found.masses), ("softening", found.eps)):
+        if array is not None and array.min() < 0:
+            place = int(numpy.argmax(array < 0))
+            raise Error(f"{name}: the {what} of body {place + 1} is {array[place]}; allowed: zero and above")
     if found.units is not None:
         try:
             gravitational_constant(found.units)
@@ -91,9 +94,11 @@ def write(
     identifiers: Any = None,
     time: float | None = None,
     units: str | None = None,
+    eps: Any = None,
 ) -> None:
     """Writes bodies to a file that :func:`read` and ``kyoho run`` read with the same bits: in HDF5 where its
-    name ends in ``.h5`` or ``.hdf5``, else as a text. Velocities that are not given are zero."""
+    name ends in ``.h5`` or ``.hdf5``, else as a text. Velocities that are not given are zero. ``eps`` are the
+    softening lengths of bodies that have their own."""
     name = _path(path)
     mass = readable("masses", masses, FLOAT64)
     if mass.ndim != 1:
@@ -103,6 +108,10 @@ def write(
     for what, array in given.items():
         found = numpy.zeros((len(mass), 3)) if array is None else readable(what, array, FLOAT64)
         arrays[what] = _of_shape(what, found, (len(mass), 3))
+    if eps is not None:
+        arrays["eps"] = _of_shape("eps", readable("eps", eps, FLOAT64), (len(mass),))
+        if (arrays["eps"] < 0).any():
+            raise Error("eps has a number below zero; allowed: zero and above")
     for what, array in arrays.items():
         if not numpy.isfinite(array).all():
             raise Error(f"{what} has a number that is not finite; allowed: finite numbers", Result.NOT_FINITE)
@@ -126,11 +135,12 @@ def write(
 
 def _write_text(name: str, arrays: dict[str, Any], settings: dict[str, Any]) -> None:
     has_names = "identifiers" in arrays
-    columns = numpy.column_stack([arrays["masses"], arrays["positions"], arrays["velocities"]]).tolist()
+    of_eps = [arrays["eps"]] if "eps" in arrays else []
+    columns = numpy.column_stack([arrays["masses"], arrays["positions"], arrays["velocities"], *of_eps]).tolist()
     with open(name, "w", encoding="ascii") as file:
         for key, value in settings.items():
             file.write(f"# {key} {value}\n")
-        file.write(f"# mass x y z vx vy vz{' identifier' if has_names else ''}\n")
+        file.write(f"# mass x y z vx vy vz{' eps' if of_eps else ''}{' identifier' if has_names else ''}\n")
         of_each = [f" {found}" for found in arrays["identifiers"].tolist()] if has_names else [""] * len(columns)
         file.writelines(" ".join(map(repr, row)) + identifier + "\n" for row, identifier in zip(columns, of_each))
 
@@ -169,8 +179,8 @@ def _of_text(name: str, content: bytes) -> Snapshot:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise Error(f"{name}, line {line}: it has a byte that is not text; allowed: UTF-8") from None
-    rows, identifiers, time, units = parse(name, text, allows_more=name.endswith(".10"))
-    return Snapshot(rows[:, 0].copy(), rows[:, 1:4].copy(), rows[:, 4:].copy(), identifiers, time, units)
+    rows, identifiers, time, units, eps = parse(name, text, allows_more=name.endswith(".10"))
+    return Snapshot(rows[:, 0].copy(), rows[:, 1:4].copy(), rows[:, 4:].copy(), identifiers, time, units, eps)
 
 
 def _h5py(name: str) -> Any:
@@ -245,7 +255,9 @@ def _own(file: Any) -> Snapshot:
     positions, velocities = (_numbers(file, name, 3, len(masses)) for name in ("positions", "velocities"))
     identifiers = _identifiers(file["identifiers"][()]) if "identifiers" in file else None
     time, units = _number(file, "/", "time"), _attribute(file, "/", "units")
-    return Snapshot(masses, positions, velocities, identifiers, time, units)
+    softenings = next((name for name in names.SOFTENINGS if name in file), None)
+    eps = None if softenings is None else _numbers(file, softenings, 1, len(masses))
+    return Snapshot(masses, positions, velocities, identifiers, time, units, eps)
 
 
 def _is_gadget(file: Any) -> bool:

@@ -107,13 +107,15 @@ def test_what_is_written_is_read_with_the_same_bits(tmp_path, name, has_all):
     positions, velocities = random.normal(size=(2, 50, 3)) * 10.0 ** random.randint(-300, 300, size=(2, 50, 3))
     masses = random.uniform(size=50)
     identifiers = numpy.arange(50) + (2**63 - 50)
-    more = {"identifiers": identifiers, "time": 0.1, "units": "kpc 1e10Msun km/s"} if has_all else {}
+    eps = random.uniform(size=50)
+    more = {"identifiers": identifiers, "time": 0.1, "units": "kpc 1e10Msun km/s", "eps": eps} if has_all else {}
     kyoho.write(tmp_path / name, positions, masses, velocities, **more)
     found = kyoho.read(str(tmp_path / name))
     for array, expected in zip(found[:3], (masses, positions, velocities)):
         assert array.dtype == numpy.float64 and numpy.array_equal(array, expected)
     assert (found.time, found.units) == (more.get("time"), more.get("units"))
     assert numpy.array_equal(found.identifiers, identifiers) if has_all else found.identifiers is None
+    assert numpy.array_equal(found.eps, eps) if has_all else found.eps is None
     kyoho.write(tmp_path / name, positions, masses)
     assert not kyoho.read(tmp_path / name).velocities.any()
     for given, words in (
@@ -142,6 +144,24 @@ def test_columns_of_texts(tmp_path):
         assert numpy.column_stack(found[:3]).tolist() == row and found.units == units, content
         assert (found.identifiers is not None) == ("id," in str(content))
     assert kyoho.read(text(tmp_path, "1.5 2 3 4 5 6 7 8 9", "dat.10")).masses.tolist() == [1.5]
+
+
+def test_texts_may_have_a_column_of_softenings(tmp_path):
+    names = "m,x,y,z,eps,vx,vy,vz"
+    assert kyoho.read(text(tmp_path, f"{names}\n1,2,3,4,.5,5,6,7\n1,2,3,4,0,5,6,7\n")).eps.tolist() == [0.5, 0]
+    for content, words in (
+        (f"{names}\n1,2,3,4,-.5,5,6,7", "FILE, line 2: the softening is -0.5; allowed: zero and above"),
+        (f"{names}\n1,2,3,4,,5,6,7", "FILE, line 2: '' is not a finite number"),
+        (f"{names},eps\n", "FILE, line 1: two columns have the name 'eps'; allowed: one each of"),
+    ):
+        assert error(text(tmp_path, content)).startswith(words)
+    units = "m (kg),x (m),y (m),z (m),vx (m/s),vy (m/s),vz (m/s),eps (km)\n1,2,3,4,5,6,7,8\n"
+    assert "columns are in 'm' and in 'km'; allowed: one unit of lengths" in error(text(tmp_path, units))
+    found = kyoho.read(text(tmp_path, units.replace("eps (km)", "eps")))
+    assert (found.eps.tolist(), found.units) == ([8], "m kg m/s")
+    for wrong in ([-1.0, 1.0], [1.0]):
+        with pytest.raises(kyoho.Error, match="eps has"):
+            kyoho.write(tmp_path / "stars.txt", POSITIONS[:2], [1, 1], eps=wrong)
 
 
 def test_snapshots_of_the_command_are_checked(tmp_path):
