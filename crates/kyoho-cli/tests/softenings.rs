@@ -69,8 +69,8 @@ fn setting(path: &Path, name: &str) -> String {
 fn bodies_with_softenings_move_as_those_of_a_cluster() {
     let folder = folder("cluster");
     // In the second file later bodies have the softening of the run, whose group comes first.
-    let files: [(&str, fn(usize) -> f64, [f64; 2]); 2] =
-        [("two", softening, [0.2, 0.05]), ("zero", |number| if number < 5 { 0.1 } else { 0.0 }, [0.0, 0.1])];
+    let of_few = |number| if number < 5 { 0.1 } else { 0.0 };
+    let files = [("two", softening as fn(usize) -> f64, [0.2, 0.05]), ("zero", of_few, [0.0, 0.1])];
     for (name, soft, groups) in files {
         let path = csv(&folder, name, soft);
         for order in [Order::Second, Order::Fourth, Order::Sixth, Order::Eighth] {
