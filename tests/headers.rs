@@ -12,7 +12,7 @@ fn header() -> String {
         "crates/kyoho-core/src/interaction.rs",
         "crates/kyoho-core/src/block.rs",
         "crates/kyoho-hal/src/lib.rs",
-        "crates/kyoho-integrators/src/cluster.rs",
+        "crates/kyoho-integrators/src/cluster/evolution.rs",
         "crates/kyoho-integrators/src/encounters.rs",
         "crates/kyoho-integrators/src/fields/function.rs",
         "crates/kyoho-integrators/src/plan.rs",
