@@ -7,7 +7,7 @@ use kyoho_laws::catalogue::CATALOGUE;
 use serde_json::Value;
 
 use crate::common::{folder, kyoho, run};
-use crate::{json, number, rows};
+use crate::{json, number};
 
 #[test]
 fn bench_measures_every_kind_of_work() {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::common::{folder, run};
-use crate::{json, number, rows};
+use crate::{json, number};
 
 /// Forces of as many pairs are summed by a tree on the CPU; of fewer, they are direct sums.
 const BODIES_OF_TREES: usize = 4096;
