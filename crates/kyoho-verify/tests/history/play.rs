@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use kyoho::{QuadForce, QuadSource, Setup, System};
-use kyoho_core::{Error, Forces, Precision, Result, Source, TreeAccuracy};
+use kyoho_core::{Error, Forces, Order, Precision, Result, Source, TreeAccuracy};
 use kyoho_methods::Machine;
 use kyoho_verify::models::Random;
-use kyoho_verify::{PlainBatch, Target};
+use kyoho_verify::{PlainBatch, PlainLists, Target};
 
 use crate::calls::{Begun, Call, Change, End};
-use crate::late::{LateMachine, Vectors};
+use crate::late::{self, LateMachine, Vectors};
 use crate::sources_and_sinks::{
     TICK, criterion, derived, lists_of, quad_sink, quad_source, sinks, sinks_in_arrays, sources,
 };
