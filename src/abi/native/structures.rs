@@ -1,12 +1,16 @@
 //! The structures, arrays and choices of the interface; the types carry their C names.
 //!
-//! `integrators` has those of integrators. `versions` reads and writes structures of programs
-//! that know other fields, and `checks` has what is the same for the fields of many.
+//! `arrays`, `communicators`, `integrators` and `pairs` have those of their names. `versions` reads
+//! and writes structures of programs that know other fields, and `checks` has what is the same for
+//! the fields of many.
 
 #![allow(non_camel_case_types)]
 
+mod arrays;
 mod checks;
+mod communicators;
 mod integrators;
+mod pairs;
 mod versions;
 
 use std::os::raw::{c_char, c_void};
@@ -17,8 +21,11 @@ use super::{
     kyoho_precision, kyoho_scope,
 };
 
+pub use arrays::*;
 pub use checks::{bad_field, is_in_limbs, place_of, require_host, require_type};
+pub use communicators::*;
 pub use integrators::*;
+pub use pairs::*;
 use versions::structures;
 pub use versions::{Structure, empty, read, write};
 
@@ -84,139 +91,6 @@ pub enum NumberType {
 pub type kyoho_log_callback =
     Option<unsafe extern "C" fn(context: *mut c_void, level: kyoho_log_level, text: *const c_char)>;
 
-/// Gives all ranks the bytes of each, in the order of ranks, as MPI_Allgatherv does: `sent` has
-/// `count` bytes, and `received` room for `counts[rank]` bytes of each rank from byte
-/// `offsets[rank]` on. It returns 0, or another number where it failed.
-pub type kyoho_all_gather_callback = Option<
-    unsafe extern "C" fn(
-        context: *mut c_void,
-        sent: *const c_void,
-        count: i32,
-        received: *mut c_void,
-        counts: *const i32,
-        offsets: *const i32,
-    ) -> i32,
->;
-
-/// Gives each rank some bytes of every other, as MPI_Alltoallv does: `sent` has
-/// `sent_counts[rank]` bytes for each rank from byte `sent_offsets[rank]` on, and `received` room
-/// for those of each. It returns 0, or another number where it failed.
-pub type kyoho_all_to_all_callback = Option<
-    unsafe extern "C" fn(
-        context: *mut c_void,
-        sent: *const c_void,
-        sent_counts: *const i32,
-        sent_offsets: *const i32,
-        received: *mut c_void,
-        received_counts: *const i32,
-        received_offsets: *const i32,
-    ) -> i32,
->;
-
-/// Ends all ranks, as MPI_Abort does.
-pub type kyoho_abort_callback = Option<unsafe extern "C" fn(context: *mut c_void)>;
-
-/// How the ranks of one system speak with one another; `kyoho_mpi.h` makes one of your MPI_Comm.
-/// Begin with KYOHO_COMMUNICATOR_INIT.
-///
-/// The library calls these functions within its own, in the caller's thread, on all ranks in the
-/// same order, and at most 2^30 bytes at once.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_communicator {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// The number of this rank, from 0 on.
-    pub rank: i32,
-    /// The number of ranks, 1 or more.
-    pub size: i32,
-    /// 0; there is no meaning in it yet.
-    pub reserved: i32,
-    /// What the functions get as their first argument.
-    pub context: *mut c_void,
-    /// Gathers bytes of all ranks.
-    pub all_gather: kyoho_all_gather_callback,
-    /// Exchanges bytes among all ranks.
-    pub all_to_all: kyoho_all_to_all_callback,
-    /// Ends all ranks. The library calls it only where a defect of its own ended a call on this
-    /// rank, so that others would wait for ever. NULL: they wait.
-    pub abort: kyoho_abort_callback,
-}
-
-/// Real numbers that the library reads: elements, or rows of 3.
-///
-/// They may be part of your own structures and need no alignment.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_const_reals {
-    /// The first one. NULL: there are none.
-    pub data: *const f64,
-    /// Bytes from one element or row to the next; it may be negative. 0: they follow one another.
-    pub stride: i64,
-}
-
-/// Real numbers that the library writes: elements, or rows of 3. Otherwise as `kyoho_const_reals`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_reals {
-    /// The first one. NULL: they are not wanted.
-    pub data: *mut f64,
-    /// Bytes from one element or row to the next; it may be negative. 0: they follow one another.
-    pub stride: i64,
-}
-
-/// Integers that the library reads. Otherwise as `kyoho_const_reals`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_const_integers {
-    /// The first one. NULL: there are none.
-    pub data: *const i32,
-    /// Bytes from one to the next; it may be negative. 0: they follow one another.
-    pub stride: i64,
-}
-
-/// Integers of 64 bits that the library reads. Otherwise as `kyoho_const_reals`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_const_long_integers {
-    /// The first one. NULL: there are none.
-    pub data: *const i64,
-    /// Bytes from one to the next; it may be negative. 0: they follow one another.
-    pub stride: i64,
-}
-
-/// Integers that the library writes. Otherwise as `kyoho_const_reals`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_integers {
-    /// The first one. NULL: they are not wanted.
-    pub data: *mut i32,
-    /// Bytes from one to the next; it may be negative. 0: they follow one another.
-    pub stride: i64,
-}
-
-/// Integers of 64 bits that the library writes. Otherwise as `kyoho_const_reals`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_long_integers {
-    /// The first one. NULL: they are not wanted.
-    pub data: *mut i64,
-    /// Bytes from one to the next; it may be negative. 0: they follow one another.
-    pub stride: i64,
-}
-
-/// The CUDA device and the stream of arrays in KYOHO_MEMORY_CUDA.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_cuda {
-    /// The number of the device, as the options of the system have it.
-    pub device: i32,
-    /// 0; there is no meaning in it yet.
-    pub reserved: i32,
-    /// Your stream on that device, a CUstream or cudaStream_t. NULL: its default stream.
-    pub stream: *mut c_void,
-}
-
 /// How a system is made. Begin with KYOHO_OPTIONS_INIT, which leaves everything open, and set what
 /// you decide.
 #[repr(C)]
@@ -259,43 +133,6 @@ pub struct kyoho_options {
     /// which each rank has sources and sinks of its own. It is copied. NULL: a system of this
     /// process alone.
     pub communicator: *const kyoho_communicator,
-}
-
-/// How a pair interaction is compiled. Begin with KYOHO_PAIR_OPTIONS_INIT, which leaves everything
-/// open, and set what you decide.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_pair_options {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// 1: every `f64` of the text is read as `dd`, two doubles. 0: as it was written.
-    pub f64_as_dd: i32,
-    /// Threads that compute, the caller's own included. 0: what the environment says, as for
-    /// systems.
-    pub threads: i32,
-    /// 1 (CPU), 2 (CUDA), 3 (OpenCL). 0: what the environment says, as for systems; the CPU then
-    /// also computes what a GPU cannot.
-    pub backend: i32,
-    /// The numbers of the backend's devices, such as "0,1", or "all". NULL: what the environment
-    /// says, as for systems.
-    pub devices: *const c_char,
-}
-
-/// A field, a parameter or a result that the text of a pair interaction declares. Begin with
-/// KYOHO_PAIR_VARIABLE_INIT.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct kyoho_pair_variable {
-    /// The size of this structure in bytes.
-    pub structure_size: i32,
-    /// The type of its numbers; of a result, the one in which it is handed over.
-    pub number_type: kyoho_number_type,
-    /// The numbers of a row: 1, or the components of a vector.
-    pub width: i32,
-    /// The numbers of a table in all; 0: it is none.
-    pub table_size: i32,
-    /// The name; it stays until the interaction is freed.
-    pub name: *const c_char,
 }
 
 /// Sources (j-particles) to write. Begin with KYOHO_SOURCES_INIT, and set what you have. Each array

@@ -4,6 +4,7 @@ use kyoho_core::Order;
 
 use super::tests::{body, cluster, evolve};
 use super::*;
+use crate::body::Vector;
 
 const BODIES: i64 = 48;
 

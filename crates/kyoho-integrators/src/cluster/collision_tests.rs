@@ -1,10 +1,10 @@
 //! Tests of collisions between the ends of steps.
 
-use kyoho_core::Precision;
+use kyoho_core::{Order, Precision};
 
 use super::tests::{body, cluster};
 use super::*;
-use crate::body::{length, vector};
+use crate::body::{Vector, length, vector};
 use crate::encounters::EncounterKind;
 
 /// The sum of the radii of two bodies.

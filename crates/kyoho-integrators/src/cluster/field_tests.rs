@@ -2,10 +2,12 @@
 
 use std::f64::consts::TAU;
 
+use kyoho_core::Order;
+
 use super::tests::{ALL, body, circle, cluster, evolve};
 use super::*;
-use crate::body::{length, vector};
-use crate::fields::{FieldQuestion, FieldValue};
+use crate::body::{Vector, length, vector};
+use crate::fields::{Centre, FieldQuestion, FieldValue, Parameters};
 
 const TURNING: &str = "pair turning
 i vel: vec3<f64>

@@ -1,8 +1,8 @@
 //! Tests of groups of bodies, against plain double loops.
 
-use crate::body::{length, vector};
+use crate::body::{Vector, length, vector};
 use crate::groups::MOST_GROUPS;
-use kyoho_core::TreeAccuracy;
+use kyoho_core::{Order, TreeAccuracy};
 
 use super::tests::{ALL, body, cluster, evolve};
 use super::*;

@@ -7,6 +7,8 @@ use kyoho_engine::{Setup, System};
 use kyoho_ranks::threads::{Manners, ThreadRank};
 
 use super::*;
+use crate::body::Vector;
+use crate::plan::StepCriterion;
 use crate::tests::random;
 
 const SOFTENED: Choices = Choices {

@@ -1,7 +1,8 @@
 //! Tests of clusters whose close bodies move together.
 
 use crate::encounters::EncounterKind;
-use kyoho_core::{Precision, ResultCode};
+use crate::plan::StepCriterion;
+use kyoho_core::{Order, Precision, ResultCode};
 use kyoho_engine::Setup;
 
 use super::tests::{body, cluster, evolve};

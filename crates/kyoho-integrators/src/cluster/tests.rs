@@ -1,7 +1,8 @@
 //! Tests of `cluster`.
 
+use crate::body::Vector;
 use crate::encounters::EncounterKind;
-use kyoho_core::Precision;
+use kyoho_core::{Order, Precision};
 use kyoho_engine::Setup;
 
 use super::*;

@@ -10,7 +10,7 @@ use crate::groups::{Groups, MOST_GROUPS};
 use crate::numbering::Numbering;
 use crate::plan::Plan;
 
-use super::write;
+use super::sources::write;
 
 const WHAT: &str = "the groups of bodies";
 

@@ -9,13 +9,15 @@ use kyoho_methods::block_steps::{
     AdvancedBlock, BODY_HEAD, BlockOutcome, BlockSteps, DueBlock, STEP, StepRules, WANTED, WATCHED, body_numbers,
 };
 
+use super::Hermite;
+use super::advance::nearer;
 use super::block::{Block, Moving};
 use super::criterion::Criterion;
 use super::grouped::Grouped;
 use super::passages::Passages;
 use super::schedule::{TICKS, ticks, time_of};
 use super::scheme::Scheme;
-use super::{Hermite, nearer, write};
+use super::sources::write;
 use crate::body::{Body, Vector};
 use crate::encounters::Encounters;
 use crate::plan::Plan;

@@ -1,0 +1,67 @@
+//! The bodies as sources.
+
+use kyoho_core::Result;
+use kyoho_ranks::SharedSystem;
+
+use crate::body::Body;
+use crate::plan::Plan;
+
+use super::Hermite;
+use super::subsystems::Subsystems;
+
+impl Hermite {
+    /// Writes the bodies that are sources, all at the start of the interval.
+    pub(super) fn send_all(&mut self) -> Result<()> {
+        let sources = self.numbering.sources();
+        let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
+        let source_at = |number: usize| (number, index(subsystems, number), &moving[number].body, 0.0);
+        if !self.grouped.is_one() {
+            self.group_systems.write(&self.grouped, &self.plan, sources, source_at)?;
+            return self.group_systems.keep_sources(&self.grouped);
+        }
+        write(&mut self.system, &self.plan, sources, source_at)?;
+        self.system.keep_sources_below(sources)
+    }
+
+    /// Writes those of ascending numbers that are sources, at a time.
+    pub(super) fn write_sources(&mut self, numbers: &[usize], time: f64) -> Result<()> {
+        let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
+        let source_at = |place: usize| {
+            let number = numbers[place];
+            (number, index(subsystems, number), &moving[number].body, time)
+        };
+        // Sources come first.
+        let written = numbers.partition_point(|number| *number < self.numbering.sources());
+        if !self.grouped.is_one() {
+            return self.group_systems.write(&self.grouped, &self.plan, written, source_at);
+        }
+        write(&mut self.system, &self.plan, written, source_at)
+    }
+}
+
+/// Returns the index of a source, which is that of its subsystem's centre for hidden members.
+fn index(subsystems: Option<&Subsystems>, number: usize) -> usize {
+    subsystems.map_or(number, |subsystems| subsystems.index(number))
+}
+
+/// Writes bodies at their times as sources, each to the address of its number and with an index, by
+/// several threads if they are many.
+pub(super) fn write<'a>(
+    system: &mut SharedSystem,
+    plan: &Plan,
+    count: usize,
+    source_at: impl Fn(usize) -> (usize, usize, &'a Body, f64) + Sync,
+) -> Result<()> {
+    let Plan { order, gravity, .. } = *plan;
+    if system.interaction().has_low_limbs() {
+        return (0..count).try_for_each(|place| {
+            let (number, index, body, time) = source_at(place);
+            system.set_quad_source(number, &body.quad_source(index, gravity, time))
+        });
+    }
+    let source = |place: usize| {
+        let (_, index, body, time) = source_at(place);
+        body.source(order, index, gravity, time)
+    };
+    system.write(count, |place| source_at(place).0, source)
+}

@@ -1,0 +1,90 @@
+//! The subsystems, first forces and first steps of bodies.
+
+use kyoho_core::{Error, Nearest, Result, memory};
+
+use super::block::Block;
+use super::kept::Kept;
+use super::scheme::given;
+use super::{Hermite, WHAT};
+
+impl Hermite {
+    /// Finds the subsystems, forces and first steps of all bodies.
+    pub(super) fn start_all(&mut self) -> Result<()> {
+        self.make_room()?;
+        self.number()?;
+        if let Some(subsystems) = &mut self.subsystems {
+            let (bodies, numbering) = (&self.bodies, &self.numbering);
+            subsystems.rename(|place| numbering.number(place));
+            subsystems.find(bodies.len(), self.plan.gravity, |number| bodies[numbering.place(number)])?;
+        }
+        self.set_out();
+        let before = Kept::of(self.moving.iter().map(|moving| &moving.body))?;
+        self.moving.iter_mut().for_each(|moving| moving.body.step = 0.0);
+        self.send_all()?;
+        let shown = (0..self.bodies.len()).filter(|number| !self.is_hidden(*number));
+        let numbers = memory::collected(shown, WHAT)?;
+        self.first_forces(0.0, &numbers)?;
+        for &number in &numbers {
+            let body = &mut self.moving[number].body;
+            let is_limited = before.choose(number, body, self.scheme, &self.plan);
+            self.counts.limited_steps += u64::from(is_limited);
+        }
+        self.come_back();
+        Ok(())
+    }
+
+    /// Gives bodies that are at a time their forces and the first steps that they want.
+    pub(super) fn first_forces(&mut self, now: f64, numbers: &[usize]) -> Result<()> {
+        let mut known = 0;
+        while known < self.scheme.given() {
+            // Snap and crackle need the accelerations and jerks of all bodies, which a first pass finds.
+            known = if known == 0 { 2 } else { self.scheme.given() };
+            self.pass(now, numbers, known)?;
+        }
+        Ok(())
+    }
+
+    /// Computes this many derivatives of the velocities of bodies at a time, whose sources have been
+    /// written, and writes their sources with them. At the last pass they get the first steps that they
+    /// want.
+    fn pass(&mut self, now: f64, numbers: &[usize], known: usize) -> Result<()> {
+        let time = now * self.plan.interval;
+        let (moving, numbering, grouped) = (&mut self.moving, &self.numbering, &self.grouped);
+        let (of_all, softening) = (&*moving, self.plan.softening);
+        let sink = |place: usize| of_all[numbers[place]].body.sink(numbers[place], softening);
+        self.system.set_time(time)?;
+        let forces = if grouped.is_one() {
+            self.system.force(numbering.sources(), true, numbers.len(), sink)?
+        } else {
+            self.group_systems.sum(grouped, time, numbers, sink)?
+        };
+        let body = |sink: usize| {
+            let body = &moving[numbers[sink]].body;
+            (numbering.place(numbers[sink]), [body.position, body.velocity])
+        };
+        let counts = (numbers.len(), known);
+        let with_fields = self.fields.derivatives(time, counts, body, |sink| given(&forces, sink))?;
+        let of_all = |sink: usize| with_fields.get(sink).copied().unwrap_or_else(|| given(&forces, sink));
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, grouped, now };
+        let reacting = match &mut self.subsystems {
+            Some(subsystems) => subsystems.react(&block, (moving, numbers, &[]), of_all)?,
+            None => &[],
+        };
+        for (sink, &number) in numbers.iter().enumerate() {
+            let body = &mut moving[number].body;
+            let found = reacting.get(sink).copied().unwrap_or_else(|| of_all(sink));
+            body.derivatives[..known].copy_from_slice(&found[..known]);
+            let softening = grouped.softening_of_nearest(&self.plan, number, forces.nearest(sink));
+            let nearest = forces.nearest(sink).unwrap_or(Nearest::NONE);
+            let distance = nearest.distance2.sqrt().hypot(softening);
+            if distance == 0.0 {
+                let places = [number, nearest.index as usize].map(|number| numbering.place(number) as i64);
+                return Err(Error::SamePlace { bodies: places });
+            }
+            if known == self.scheme.given() {
+                body.step = self.criterion.first(self.scheme, body, distance);
+            }
+        }
+        self.write_sources(numbers, time)
+    }
+}

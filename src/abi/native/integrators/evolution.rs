@@ -1,0 +1,98 @@
+//! Bodies advance to a time, or until something ends that earlier.
+
+use std::time::{Duration, Instant};
+
+use kyoho_core::{Error, Result, ResultCode};
+use kyoho_integrators::cluster::Progress;
+
+use super::super::structures::{self, bad_field, empty, kyoho_evolution, kyoho_evolve_options, read};
+use super::{call_on, kyoho_integrator};
+
+/// Advances all bodies to a time, which may not lie before theirs, or until something ends it
+/// earlier: an approach, which is looked for at the ends of block steps, a collision in a step that
+/// ends then, or `evolve_options`. Whatever the reason, all bodies are at one time then, from which
+/// a further call goes on. `evolve_options` and `evolution`, which is told the reason, may be NULL.
+///
+/// All bodies meet at the end of each call, so steps are no longer than the time to it, and the
+/// bits of bodies depend on the times of calls. They do not depend on the number of threads.
+///
+/// Over ranks all call this with the same bodies and arguments, but `progress` may be any, or NULL:
+/// where it returns anything but 0 on one, the evolution ends on all after the same block step. An
+/// error on one is that of all.
+///
+/// Errors, after which bodies are where they were, or in order 2 at the end of a step:
+/// KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of the bodies, or a field
+/// of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position without softening),
+/// KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY. The text of KYOHO_NOT_FINITE names
+/// the body and the field that gives it such a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kyoho_integrator_evolve(
+    integrator: *mut kyoho_integrator,
+    time: f64,
+    evolve_options: *const kyoho_evolve_options,
+    evolution: *mut kyoho_evolution,
+) -> ResultCode {
+    call_on(integrator, |cluster| {
+        // SAFETY: null or a structure.
+        let (given, most, pause) = unsafe { limits(evolve_options) }.map_err(|error| cluster.refuse(error))?;
+        let mut told = Instant::now();
+        let mut go_on = given.progress.map(|progress| {
+            move |time: f64, block_steps: u64| {
+                if !pause.is_zero() {
+                    if told.elapsed() < pause {
+                        return true;
+                    }
+                    told = Instant::now();
+                }
+                // SAFETY: a function of the caller for these arguments, by its promise.
+                unsafe { progress(given.context, time, block_steps) == 0 }
+            }
+        });
+        let go_on = go_on.as_mut().map(|go_on| go_on as &mut Progress);
+        let ended = cluster.evolve_if(time, Some(most).filter(|most| *most > 0), go_on)?;
+        if evolution.is_null() {
+            return Ok(());
+        }
+        let mut outcome = kyoho_evolution {
+            end: ended.end as i32,
+            time: cluster.time(),
+            block_steps: ended.block_steps,
+            encounter_count: cluster.encounters().len() as i32,
+            approach_distance: f64::INFINITY,
+            ..empty()
+        };
+        if let Some(approach) = ended.approach {
+            let [first, second] = approach.bodies.map(|place| cluster.identifiers()[place]);
+            (outcome.approach_first, outcome.approach_second) = (first, second);
+            (outcome.approach_distance, outcome.approach_time) = (approach.distance, approach.time);
+        }
+        // SAFETY: not null, hence a structure.
+        unsafe { structures::write("evolution", evolution, outcome) }
+    })
+}
+
+/// Reads what ends an evolution: the options, the number of block steps, and the time between two calls
+/// of the function.
+///
+/// # Safety
+/// The options are null or a structure.
+unsafe fn limits(options: *const kyoho_evolve_options) -> Result<(kyoho_evolve_options, u64, Duration)> {
+    let given = if options.is_null() {
+        empty()
+    } else {
+        // SAFETY: not null, hence a structure.
+        unsafe { read("evolve_options", options) }?
+    };
+    if given.reserved != 0 {
+        return Err(bad_field("kyoho_evolve_options.reserved", given.reserved, "0"));
+    }
+    let most = u64::try_from(given.block_steps).map_err(|_| Error::BadCount {
+        what: "kyoho_evolve_options.block_steps",
+        value: given.block_steps,
+        allowed: "0 (no limit), 1 or more".into(),
+    })?;
+    let pause = Duration::try_from_secs_f64(given.progress_seconds).map_err(|_| {
+        bad_field("kyoho_evolve_options.progress_seconds", given.progress_seconds, "finite numbers from 0")
+    })?;
+    Ok((given, most, pause))
+}
