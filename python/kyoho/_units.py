@@ -8,6 +8,7 @@ from typing import Any
 
 from ._errors import Error
 from ._library import check, library
+from ._numbers import text_or_none
 
 # astropy's names of units that have others in the library.
 _NAMES = {"ly": "lyr", "day": "d"}
@@ -21,10 +22,9 @@ def gravitational_constant(units: str) -> float:
     >>> round(kyoho.gravitational_constant("kpc Msun km/s"), 12)
     4.300917e-06
     """
-    if not isinstance(units, str) or "\0" in units:
-        raise Error(f"units is {units!r}; allowed: a text such as 'pc Msun Myr'")
     found = c_double()
-    check(library.kyoho_gravitational_constant(units.encode(), byref(found)))
+    text = text_or_none("units", "\0" if units is None else units, "a text such as 'pc Msun Myr'")
+    check(library.kyoho_gravitational_constant(text, byref(found)))
     return found.value
 
 
