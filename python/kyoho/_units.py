@@ -35,11 +35,12 @@ def has_unit(value: Any) -> bool:
     return hasattr(value, "unit") and hasattr(value, "to_value")
 
 
-def _quantity(name: str, value: Any) -> Any:
+def quantity(name: str, value: Any) -> Any:
+    """What has a unit as a quantity of astropy."""
     from astropy.units import Quantity
 
     try:
-        return Quantity(value, copy=False)
+        return value if isinstance(value, Quantity) else Quantity(value)
     except Exception as error:
         raise Error(f"{name} is no quantity: {error}") from error
 
@@ -50,11 +51,11 @@ def in_unit(name: str, value: Any, unit: Any) -> Any:
         if isinstance(value, (int, float)) and value == 0:
             return value
         raise Error(f"{name} has no unit; allowed: quantities such as in {unit}, as others have units")
-    quantity = _quantity(name, value)
+    given = quantity(name, value)
     try:
-        return quantity.to_value(unit)
+        return given.to_value(unit)
     except Exception:
-        raise Error(f"{name} is in {quantity.unit}; allowed: units such as {unit}") from None
+        raise Error(f"{name} is in {given.unit}; allowed: units such as {unit}") from None
 
 
 class Units:
@@ -85,15 +86,15 @@ class Units:
         """The numbers of a quantity of any kind that lengths, masses and times make."""
         if not has_unit(value):
             return value
-        quantity = _quantity(name, value)
+        given = quantity(name, value)
         unit = unit_of("")
         of = {"m": "length", "kg": "mass", "s": "time"}
-        found = quantity.unit.decompose()
+        found = given.unit.decompose()
         for base, power in zip(found.bases, found.powers):
             if base.to_string() not in of:
-                raise Error(f"{name} is in {quantity.unit}; allowed: units of lengths, masses and times")
+                raise Error(f"{name} is in {given.unit}; allowed: units of lengths, masses and times")
             unit = unit * self.unit(of[base.to_string()]) ** power
-        return quantity.to_value(unit)
+        return given.to_value(unit)
 
     def quantity(self, value: Any, kind: str) -> Any:
         """A number or an array with its unit."""
