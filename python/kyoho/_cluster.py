@@ -19,7 +19,18 @@ from ._errors import Error, Result, chosen
 from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._handle import Handle
 from ._library import check, failure, library
-from ._numbers import FLOAT64, INT64, integer, integer_or_none, is_single, number, number_or_none, plain, readable
+from ._numbers import (
+    FLOAT64,
+    INT64,
+    integer,
+    integer_or_none,
+    is_single,
+    number,
+    number_or_none,
+    plain,
+    readable,
+    text_or_none,
+)
 from ._ranks import ranks_of
 from ._results import word
 from ._system import _options
@@ -252,6 +263,11 @@ class Cluster(Handle):
         return state.raw
 
     def __setstate__(self, given: dict[str, Any]) -> None:
+        known = ("order", "precision", *(Cluster.__init__.__kwdefaults__ or ()))
+        other = [name for name in given.get("options", ()) if name not in known]
+        other += [name for name in ("options", "state", "next", "has_quantities", "more") if name not in given]
+        if other:
+            raise Error(f"the saved cluster differs in '{other[0]}'; allowed: one that this version of kyoho saved")
         Cluster.__init__(self, **given["options"])
         state = given["state"]
         check(library.kyoho_integrator_set_state(self._handle, state, len(state)))
@@ -305,6 +321,26 @@ class Cluster(Handle):
         >>> bool((cluster.positions == other.positions).all())
         True
         """
+        try:
+            options, kept = cls._saved(path)
+        except Exception:
+            if communicator is not None:
+                # This fails on all ranks, where others would wait for this one.
+                ranks = ranks_of(communicator)
+                refused = structures.Options(sizeof(structures.Options), -1, communicator=addressof(ranks))
+                library.kyoho_integrator_create(byref(refused), None, byref(c_void_p()))
+            raise
+        names = ("backend", backend), ("devices", devices), ("threads", threads)
+        options.update({name: value for name, value in names if value is not None})
+        if communicator is not None:
+            options["communicator"] = communicator
+        cluster = cls.__new__(cls)
+        Cluster.__setstate__(cluster, {"options": options, "more": {}, **kept})
+        return cluster
+
+    @staticmethod
+    def _saved(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The options of a cluster that was saved, and what else was kept."""
         with open(path, "rb") as file:
             found = file.read()
         try:
@@ -314,17 +350,11 @@ class Cluster(Handle):
             options, about = json.loads(given), json.loads(head)
             if len(state) != about["bytes"] or zlib.crc32(state) != about["crc"]:
                 raise ValueError("it is damaged")
-            names = ("backend", backend), ("devices", devices), ("threads", threads)
-            options.update({name: value for name, value in names if value is not None})
             kept = {"next": int(about["next"]), "has_quantities": bool(about["has_quantities"])}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return dict(options.items()), {"state": state, **kept}
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             told = f"{os.fspath(path)} is no file of a cluster: {error}; allowed: one that Cluster.save wrote"
             raise Error(told) from error
-        if communicator is not None:
-            options["communicator"] = communicator
-        cluster = cls.__new__(cls)
-        Cluster.__setstate__(cluster, {"options": options, "state": state, "more": {}, **kept})
-        return cluster
 
     def __repr__(self) -> str:
         if not self._handle:
@@ -412,7 +442,10 @@ class Cluster(Handle):
         arrays.rows("positions", positions)
         count = arrays.rows_there()
         if identifiers is None:
-            identifiers = numpy.arange(self._next, self._next + count, dtype=numpy.int64)
+            if count and self._next + count > 2**63:
+                allowed = "identifiers of yours, where one was as large as this"
+                raise Error(f"the next identifier is {self._next}; allowed: {allowed}")
+            identifiers = min(self._next, 2**63 - 1) + numpy.arange(count, dtype=numpy.int64)
         arrays.elements("masses", masses)
         known = numpy.array(integers("identifiers", identifiers, INT64))
         self._put(arrays, known, None, None, velocities, radii)
@@ -724,8 +757,9 @@ class Cluster(Handle):
                 raise Error("centre is given; allowed: None, for a field that is a function")
             self._add_function(field, **parameters)
             return
-        if not isinstance(field, str) or "\0" in field:
-            raise Error(f"field is {field!r}; allowed: a name, a text or a function")
+        if field is None:
+            raise Error("field is None; allowed: a name, a text or a function")
+        text = text_or_none("field", field, "a name, a text or a function")
         numbers: list[float] = []
         for name, given_value in parameters.items():
             value = given_value if self._units is None else self._units.any_number(name, given_value)
@@ -733,8 +767,8 @@ class Cluster(Handle):
             found = [number(name, value)] if one else [float(x) for x in readable(name, value, FLOAT64).ravel()]
             numbers.extend(found)
         given = (c_double * len(numbers))(*numbers)
-        names = " ".join(parameters).encode()
-        described = (self._own(), field.encode(), names, len(numbers), given)
+        names = text_or_none("a name of the parameters", " ".join(parameters), "names")
+        described = (self._own(), text, names, len(numbers), given)
         if centre is None:
             check(library.kyoho_integrator_add_field(*described))
             return

@@ -45,8 +45,8 @@ def _words(row: str) -> list[str]:
 
 
 def _number(word: str) -> float | None:
-    # Python takes digits with underscores.
-    if "_" in word:
+    # Python takes digits with underscores, and those of other scripts.
+    if "_" in word or not word.isascii():
         return None
     try:
         return float(word)
@@ -157,7 +157,11 @@ def parse(path: str, text: str, allows_more: bool) -> tuple[Any, Any, float | No
     time = _number(settings["time"]) if "time" in settings else None
     units = (header.units if header else None) or settings.get("units")
     eps = None if softening is None else numpy.array(softenings)
-    return numpy.array(numbers).reshape(len(numbers), 7), _whole(names), time, units, eps
+    try:
+        known = _whole(names)
+    except Error as error:
+        raise Error(f"{path}: {error}") from None
+    return numpy.array(numbers).reshape(len(numbers), 7), known, time, units, eps
 
 
 def _check_snapshot(path: str, text: str) -> None:
@@ -170,8 +174,10 @@ def _check_snapshot(path: str, text: str) -> None:
 
 def _whole(names: list[str]) -> Any:
     """Identifiers, if all are integers."""
+    if not names or any(_number(name) is None for name in names):
+        return None
     try:
-        return numpy.array([int(name) for name in names]) if names else None
+        return identifiers_of([numpy.array([int(name) for name in names], dtype=object)])
     except ValueError:
         return None
 
@@ -181,6 +187,21 @@ def _softening(word: str) -> float:
     if found < 0:
         raise ValueError(f"the softening is {found}; allowed: zero and above")
     return found
+
+
+def identifiers_of(parts: list[Any]) -> Any:
+    """Arrays of integers as one array of 64 bits; None if a part is None."""
+    if any(part is None for part in parts):
+        return None
+    found = [part for part in parts if part.size > 0]
+    least = min((int(part.min()) for part in found), default=0)
+    most = max((int(part.max()) for part in found), default=0)
+    for dtype in (numpy.int64, numpy.uint64):
+        limits = numpy.iinfo(dtype)
+        if limits.min <= least and most <= limits.max:
+            return numpy.concatenate([part.astype(dtype) for part in parts])
+    allowed = "integers of 64 bits, all with a sign or all without one"
+    raise Error(f"the identifiers are from {least} to {most}; allowed: {allowed}")
 
 
 def _row(words: list[str], header: Header | None, allows_more: bool) -> list[float]:

@@ -11,7 +11,7 @@ import numpy
 
 from . import _file_names as names
 from ._errors import Error, Result
-from ._file_texts import parse
+from ._file_texts import identifiers_of, parse
 from ._numbers import FLOAT64, INT64, number_or_none, readable
 from ._units import gravitational_constant
 
@@ -77,6 +77,8 @@ def read(path: str | os.PathLike[str]) -> Snapshot:
         if array is not None and array.min() < 0:
             place = int(numpy.argmax(array < 0))
             raise Error(f"{name}: the {what} of body {place + 1} is {array[place]}; allowed: zero and above")
+    if found.time is not None and not numpy.isfinite(found.time):
+        raise Error(f"{name}: the time is {found.time}; allowed: finite numbers", Result.NOT_FINITE)
     if found.units is not None:
         try:
             gravitational_constant(found.units)
@@ -103,6 +105,8 @@ def write(
     mass = readable("masses", masses, FLOAT64)
     if mass.ndim != 1:
         raise Error(f"masses has the shape {mass.shape}; allowed: (n,)", Result.BAD_COUNT)
+    if len(mass) == 0:
+        raise Error("there are no bodies; allowed: one or more, as a file has them", Result.BAD_COUNT)
     arrays = {"masses": mass}
     given = {"positions": positions, "velocities": velocities}
     for what, array in given.items():
@@ -115,11 +119,14 @@ def write(
     for what, array in arrays.items():
         if not numpy.isfinite(array).all():
             raise Error(f"{what} has a number that is not finite; allowed: finite numbers", Result.NOT_FINITE)
+    if mass.min() < 0:
+        raise Error(f"masses has the number {mass.min()}; allowed: zero and above")
     if identifiers is not None:
         arrays["identifiers"] = _of_shape("identifiers", readable("identifiers", identifiers, INT64), (len(mass),))
-    settings = {"time": number_or_none("time", time), "units": units}
     if units is not None:
         gravitational_constant(units)
+        units = " ".join(units.split())
+    settings = {"time": number_or_none("time", time), "units": units}
     settings = {key: value for key, value in settings.items() if value is not None}
     try:
         if os.path.splitext(name)[1].lower() in (".h5", ".hdf5"):
@@ -129,7 +136,7 @@ def write(
                     file[what] = array
         else:
             _write_text(name, arrays, settings)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise Error(f"{name}: {error}") from error
 
 
@@ -153,9 +160,13 @@ def _of_shape(what: str, array: Any, wanted: tuple[int, ...]) -> Any:
 
 def _path(path: Any) -> str:
     try:
-        return os.fsdecode(os.fspath(path))
+        name = os.fsdecode(os.fspath(path))
     except TypeError:
-        raise Error(f"path is {path!r}; allowed: the name of a file") from None
+        name = "\0"
+    # HDF5 would take what stands before a null character.
+    if "\0" in name:
+        raise Error(f"path is {path!r}; allowed: the name of a file")
+    return name
 
 
 def _bytes(name: str) -> bytes:
@@ -179,6 +190,8 @@ def _of_text(name: str, content: bytes) -> Snapshot:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise Error(f"{name}, line {line}: it has a byte that is not text; allowed: UTF-8") from None
+    # Files of old systems end lines with a carriage return alone.
+    text = re.sub(r"\r(?!\n)", "\n", text)
     rows, identifiers, time, units, eps = parse(name, text, allows_more=name.endswith(".10"))
     return Snapshot(rows[:, 0].copy(), rows[:, 1:4].copy(), rows[:, 4:].copy(), identifiers, time, units, eps)
 
@@ -218,7 +231,7 @@ def _numbers(file: Any, path: str, width: int, count: int | None) -> Any:
     count = shape[0] if count is None and shape else count
     wanted = (count,) if width == 1 else (count, width)
     if shape != wanted:
-        raise Error(f"the dataset '{path}': its shape is {shape}; allowed: {wanted}")
+        raise Error(f"the dataset '{path}': its shape is {shape}; allowed: {str(wanted).replace('None', 'n')}")
     if dataset.dtype.kind not in "fiu":
         raise Error(f"the dataset '{path}': it is of {dataset.dtype}; allowed: numbers")
     if dataset.is_virtual or dataset.external:
@@ -226,11 +239,14 @@ def _numbers(file: Any, path: str, width: int, count: int | None) -> Any:
     return dataset[()].astype(numpy.float64)
 
 
-def _identifiers(array: Any) -> Any:
-    found = numpy.asarray(array)
-    if found.dtype.kind not in "iu":
+def _identifiers(file: Any, path: str | None, count: int) -> Any:
+    """The numbers of a dataset of identifiers; None if there is none of integers."""
+    shape = getattr(file[path], "shape", None) if path is not None and path in file else None
+    if shape is None or path is None:
         return None
-    return found.astype(numpy.int64) if found.size == 0 or int(found.max()) < 2**63 else found.astype(numpy.uint64)
+    if shape != (count,):
+        raise Error(f"the dataset '{path}': its shape is {shape}; allowed: {(count,)}")
+    return file[path][()] if file[path].dtype.kind in "iu" else None
 
 
 def _attribute(file: Any, path: str, name: str) -> Any:
@@ -253,7 +269,7 @@ def _is_own(file: Any) -> bool:
 def _own(file: Any) -> Snapshot:
     masses = _numbers(file, "masses", 1, None)
     positions, velocities = (_numbers(file, name, 3, len(masses)) for name in ("positions", "velocities"))
-    identifiers = _identifiers(file["identifiers"][()]) if "identifiers" in file else None
+    identifiers = identifiers_of([_identifiers(file, "identifiers", len(masses))])
     time, units = _number(file, "/", "time"), _attribute(file, "/", "units")
     softenings = next((name for name in names.SOFTENINGS if name in file), None)
     eps = None if softenings is None else _numbers(file, softenings, 1, len(masses))
@@ -300,15 +316,15 @@ def _gadget(file: Any) -> Snapshot:
             allowed = f"{', '.join(names.GADGET_MASSES)} in it, or a mass in Header/MassTable"
             raise Error(f"the group '{name}' has no masses; allowed: {allowed}")
         of_identifiers = _first(group, names.GADGET_IDENTIFIERS)
-        identifiers = group[of_identifiers][()] if of_identifiers else None
+        path = f"{name}/{of_identifiers}" if of_identifiers else None
+        identifiers = _identifiers(file, path, len(positions))
         parts.append((masses, positions, velocities, identifiers))
         if first:
             units, first = _gadget_units(file, f"{name}/{of_positions}"), False
     if not parts:
         raise Error("there are no bodies in it")
     masses, positions, velocities = (numpy.concatenate([part[place] for part in parts]) for place in range(3))
-    has_names = all(part[3] is not None and len(part[3]) == len(part[0]) for part in parts)
-    identifiers = _identifiers(numpy.concatenate([part[3] for part in parts])) if has_names else None
+    identifiers = identifiers_of([part[3] for part in parts])
     return Snapshot(masses, positions, velocities, identifiers, _number(file, "Header", "Time"), units)
 
 
@@ -351,7 +367,7 @@ def _shown(size: float) -> str:
 
 def _last_state(file: Any) -> str | None:
     for group in names.AMUSE_SETS:
-        states = [name for name in file.get(group, ()) if name.isdigit()]
+        states = [name for name in file.get(group, ()) if name.isascii() and name.isdigit()]
         if states:
             return f"{group}/{max(states)}"
     return None
@@ -387,7 +403,7 @@ def _amuse(file: Any) -> Snapshot:
         unit = str(_attribute(file, str(state), "timestamp_unit"))
         seconds, _ = _amuse_unit(f"{state}/timestamp", unit, "a time", (0, 0, 1))
         time *= seconds / (length / speed)
-    keys = _identifiers(file[f"{state}/keys"][()]) if f"{state}/keys" in file else None
+    keys = identifiers_of([_identifiers(file, f"{state}/keys", len(columns[0]))])
     return Snapshot(columns[0], numpy.column_stack(columns[1:4]), numpy.column_stack(columns[4:]), keys, time, text)
 
 

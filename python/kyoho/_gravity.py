@@ -15,7 +15,7 @@ from ._errors import Error, chosen
 from ._numbers import integer, integer_or_none, is_single, number, number_or_none, text_or_none
 from ._results import Forces, Sources, TreeErrors
 from ._system import DEVICES, System
-from ._units import gravitational_constant, has_unit, in_unit
+from ._units import gravitational_constant, has_unit, in_unit, quantity
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -440,7 +440,7 @@ def _without_units(positions: Any, masses: Any, eps: Any, at: Any) -> tuple[Any,
     for name, value in (("positions", positions), ("masses", masses)):
         if not has_unit(value):
             raise Error(f"{name} has no unit; allowed: quantities, as other arguments are some")
-    length, mass = (units.Quantity(value, copy=False).unit for value in (positions, masses))
+    length, mass = (quantity(*given).unit for given in (("positions", positions), ("masses", masses)))
     speed2 = (units.km / units.s) ** 2
     lengths = [
         None if value is None else in_unit(name, value, length)

@@ -52,9 +52,13 @@ def text_or_none(name: str, value: Any, allowed: str) -> bytes | None:
     """A text for the library; None stays."""
     if value is None:
         return None
-    if not isinstance(value, str) or "\0" in value:
-        raise Error(f"{name} is {value!r}; allowed: {allowed}")
-    return value.encode()
+    try:
+        if isinstance(value, str) and "\0" not in value:
+            return value.encode()
+    except UnicodeEncodeError:
+        # Halves of characters have no bytes.
+        pass
+    raise Error(f"{name} is {value!r}; allowed: {allowed}")
 
 
 def is_single(value: Any) -> bool:

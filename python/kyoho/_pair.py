@@ -148,13 +148,14 @@ class Pair(Handle):
         super().__init__()
         if not isinstance(text, str):
             raise Error(f"text is a {type(text).__name__}; allowed: str")
+        encoded = text_or_none("text", text, "a text of characters, none of them null")
         options = structures.PairOptions(sizeof(structures.PairOptions))
         options.f64_as_dd = int(bool(f64_as_dd))
         options.backend = chosen("backend", backend, structures.BACKENDS)
         options.threads = integer_or_none("threads", threads, least=1) or 0
         options.devices = text_or_none("devices", devices, DEVICES)
         handle = c_void_p()
-        check(library.kyoho_pair_compile(text.encode(), byref(options), byref(handle)))
+        check(library.kyoho_pair_compile(encoded, byref(options), byref(handle)))
         self._handle = handle.value or 0
         # The fields on a device, with what keeps their memory.
         self._on_device: dict[str, tuple[Any, object]] = {}

@@ -8,6 +8,7 @@ from typing import Any
 
 from ._errors import Error
 from ._library import check, library
+from ._numbers import text_or_none
 
 # astropy's names of units that have others in the library.
 _NAMES = {"ly": "lyr", "day": "d"}
@@ -21,10 +22,9 @@ def gravitational_constant(units: str) -> float:
     >>> round(kyoho.gravitational_constant("kpc Msun km/s"), 12)
     4.300917e-06
     """
-    if not isinstance(units, str) or "\0" in units:
-        raise Error(f"units is {units!r}; allowed: a text such as 'pc Msun Myr'")
     found = c_double()
-    check(library.kyoho_gravitational_constant(units.encode(), byref(found)))
+    text = text_or_none("units", "\0" if units is None else units, "a text such as 'pc Msun Myr'")
+    check(library.kyoho_gravitational_constant(text, byref(found)))
     return found.value
 
 
@@ -35,11 +35,12 @@ def has_unit(value: Any) -> bool:
     return hasattr(value, "unit") and hasattr(value, "to_value")
 
 
-def _quantity(name: str, value: Any) -> Any:
+def quantity(name: str, value: Any) -> Any:
+    """What has a unit as a quantity of astropy."""
     from astropy.units import Quantity
 
     try:
-        return Quantity(value, copy=False)
+        return value if isinstance(value, Quantity) else Quantity(value)
     except Exception as error:
         raise Error(f"{name} is no quantity: {error}") from error
 
@@ -50,11 +51,11 @@ def in_unit(name: str, value: Any, unit: Any) -> Any:
         if isinstance(value, (int, float)) and value == 0:
             return value
         raise Error(f"{name} has no unit; allowed: quantities such as in {unit}, as others have units")
-    quantity = _quantity(name, value)
+    given = quantity(name, value)
     try:
-        return quantity.to_value(unit)
+        return given.to_value(unit)
     except Exception:
-        raise Error(f"{name} is in {quantity.unit}; allowed: units such as {unit}") from None
+        raise Error(f"{name} is in {given.unit}; allowed: units such as {unit}") from None
 
 
 class Units:
@@ -85,15 +86,15 @@ class Units:
         """The numbers of a quantity of any kind that lengths, masses and times make."""
         if not has_unit(value):
             return value
-        quantity = _quantity(name, value)
+        given = quantity(name, value)
         unit = unit_of("")
         of = {"m": "length", "kg": "mass", "s": "time"}
-        found = quantity.unit.decompose()
+        found = given.unit.decompose()
         for base, power in zip(found.bases, found.powers):
             if base.to_string() not in of:
-                raise Error(f"{name} is in {quantity.unit}; allowed: units of lengths, masses and times")
+                raise Error(f"{name} is in {given.unit}; allowed: units of lengths, masses and times")
             unit = unit * self.unit(of[base.to_string()]) ** power
-        return quantity.to_value(unit)
+        return given.to_value(unit)
 
     def quantity(self, value: Any, kind: str) -> Any:
         """A number or an array with its unit."""

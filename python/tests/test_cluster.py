@@ -337,6 +337,44 @@ def test_a_file_that_is_no_clusters_is_refused(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["cluster"]
 
 
+def test_clusters_of_other_versions_are_refused(tmp_path):
+    path = tmp_path / "cluster"
+    restart(4).save(path)
+    content = path.read_bytes()
+    for before, after, words in (
+        (b'"order": 4', b'"order": 4, "colour": 3', "the saved cluster differs in 'colour'; allowed: one that this"),
+        (b'"next": ', b'"next": Infinity, "n": ', "is no file of a cluster: cannot convert float infinity"),
+    ):
+        assert content.count(before) == 1
+        path.write_bytes(content.replace(before, after))
+        with pytest.raises(kyoho.Error, match=words):
+            kyoho.Cluster.load(path)
+    with pytest.raises(kyoho.Error, match="the saved cluster differs in 'state'"):
+        kyoho.Cluster.__new__(kyoho.Cluster).__setstate__({"options": {}})
+
+
+def test_identifiers_end_at_64_bits():
+    cluster = kyoho.Cluster()
+    cluster.add([[1, 0, 0]], [1], identifiers=[2**63 - 2])
+    assert cluster.add([[2, 0, 0]], [1]).tolist() == [2**63 - 1]
+    for _ in range(2):
+        with pytest.raises(kyoho.Error, match=f"the next identifier is {2**63}; allowed: identifiers of yours"):
+            cluster.add([[3, 0, 0]], [1])
+    assert cluster.add(numpy.zeros((0, 3)), []).tolist() == []
+    assert cluster.add([[3, 0, 0]], [1], identifiers=[5]).tolist() == [5]
+
+
+def test_texts_that_have_no_bytes_are_refused():
+    for call in (
+        lambda text: kyoho.Cluster(units=text),
+        lambda text: kyoho.Cluster().add_field(text),
+        lambda text: kyoho.Cluster(devices=text),
+        lambda text: kyoho.pair(text),
+    ):
+        with pytest.raises(kyoho.Error, match=r"'\\ud800'"):
+            call("\ud800")
+
+
 def test_forces_and_nearest_bodies_are_attributes(bodies):
     with kyoho.Cluster(4, eps=0.05) as cluster:
         cluster.add(bodies.positions, bodies.masses, identifiers=numpy.arange(len(bodies.masses)) + 2**40)

@@ -1,6 +1,7 @@
 """Files of bodies: those of other codes, which the crate kyoho-files tests too, and Kyoho's own."""
 
 import hashlib
+import os
 import pathlib
 import sys
 
@@ -164,6 +165,67 @@ def test_texts_may_have_a_column_of_softenings(tmp_path):
             kyoho.write(tmp_path / "stars.txt", POSITIONS[:2], [1, 1], eps=wrong)
 
 
+def test_lines_may_end_as_in_old_systems(tmp_path):
+    for name in ("stars.txt", "dat.10"):
+        found = kyoho.read(text(tmp_path, "# units AU Msun yr\r1 2 3 4 5 6 7\r8 2 3 4 5 6 7\r", name))
+        assert found.masses.tolist() == [1, 8] and found.units == "AU Msun yr"
+
+
+def test_identifiers_are_integers_of_64_bits(tmp_path):
+    def of(*identifiers):
+        lines = "".join(f"1 2 3 4 5 6 7 {one}\n" for one in identifiers)
+        return text(tmp_path, f"# m x y z vx vy vz id\n{lines}")
+
+    found = kyoho.read(of(2**64 - 1, 1)).identifiers
+    assert found.dtype == numpy.uint64 and found.tolist() == [2**64 - 1, 1]
+    for others in (("1_0", 2), ("a", 2), (1.5, 2)):
+        assert kyoho.read(of(*others)).identifiers is None
+    allowed = "allowed: integers of 64 bits, all with a sign or all without one"
+    assert error(of(2**63, -1)) == f"FILE: the identifiers are from -1 to {2**63}; {allowed}"
+    assert error(of(2**70)) == f"FILE: the identifiers are from {2**70} to {2**70}; {allowed}"
+
+
+@needs_h5py
+def test_identifiers_of_hdf5_are_one_for_each_body(tmp_path):
+    def own(identifiers):
+        with h5py.File(tmp_path / "stars.h5", "w") as file:
+            for name, array in zip(("masses", "positions", "velocities"), (MASSES, POSITIONS, VELOCITIES)):
+                file[name] = array
+            file["identifiers"] = identifiers
+        return tmp_path / "stars.h5"
+
+    for shape in ((3,), (4, 2), ()):
+        said = error(own(numpy.ones(shape, dtype=numpy.int64)))
+        assert said == f"FILE: the dataset 'identifiers': its shape is {shape}; allowed: (4,)"
+    assert kyoho.read(own(numpy.ones(4))).identifiers is None
+    # Groups of bodies may have identifiers of different types.
+    with h5py.File(tmp_path / "gadget.hdf5", "w") as file:
+        for name, dtype in (("PartType1", numpy.int64), ("PartType4", numpy.uint64)):
+            arrays = (MASSES, POSITIONS, VELOCITIES, numpy.array(IDENTIFIERS, dtype=dtype))
+            for what, array in zip(("Masses", "Coordinates", "Velocities", "ParticleIDs"), arrays):
+                file[f"{name}/{what}"] = array
+    found = kyoho.read(tmp_path / "gadget.hdf5").identifiers
+    assert found.dtype == numpy.int64 and found.tolist() == 2 * IDENTIFIERS
+
+
+@pytest.mark.parametrize("name", ["stars.txt", pytest.param("stars.h5", marks=needs_h5py)])
+def test_what_could_not_be_read_is_not_written(tmp_path, name):
+    path = tmp_path / name
+    kyoho.write(path, POSITIONS, MASSES, units=" pc\tMsun\nMyr")
+    assert kyoho.read(path).units == "pc Msun Myr"
+    for positions, masses, words in (
+        (POSITIONS, numpy.negative(MASSES), "masses has the number -2.0; allowed: zero and above"),
+        (numpy.zeros((0, 3)), [], "there are no bodies"),
+    ):
+        with pytest.raises(kyoho.Error, match=words):
+            kyoho.write(path, positions, masses)
+    assert kyoho.read(path).masses.tolist() == MASSES
+    for wrong in (f"{path}\0{name}", f"{tmp_path}/\ud800{name}"):
+        with pytest.raises(kyoho.Error):
+            kyoho.write(wrong, POSITIONS, MASSES)
+    assert sorted(os.listdir(tmp_path)) == [name]
+
+
 def test_snapshots_of_the_command_are_checked(tmp_path):
     lines = "# kyoho snapshot 2\n# order 2\n# time 0.25\n# mass x y z vx vy vz ax ay az step\n1 2 3 4 5 6 7 8 9 10 1\n"
     whole = f"{lines}# end 1 bodies, sha256 {hashlib.sha256(lines.encode()).hexdigest()}\n"
@@ -179,6 +241,8 @@ def test_wrong_texts_are_named_with_the_line(tmp_path):
         ("# c\n\n1 2 3\n", f"FILE, line 3: it has 3 words; {seven}"),
         ("1 2 3 4 5 6 7\n1 2 x 4 5 6 7", "FILE, line 2: 'x' is not a finite number"),
         ("1 2 nan 4 5 6 7", "FILE, line 1: 'nan' is not a finite number"),
+        ("1 \u0662 3 4 5 6 7", "FILE, line 1: '\u0662' is not a finite number"),
+        ("# time nan\n1 2 3 4 5 6 7", "FILE: the time is nan; allowed: finite numbers"),
         ("-1 2 3 4 5 6 7", "FILE, line 1: the mass is -1.0; allowed: zero and above"),
         ("m,x,y,z,vx,vy\n", "FILE, line 1: no column has the name 'vz'; allowed: one each of mass (or m)"),
         ("# nothing\n", "FILE: there are no bodies in it"),

@@ -88,6 +88,12 @@ def test_quantities_are_taken_and_given_back():
             lambda model: model.plummer(5, masses=model.kroupa(2, 1)),
             "'most' of the part 'kroupa' is '1'; allowed: above",
         ),
+        (lambda model: model.plummer(5, mass=1e308, radius=1e-300), "^a position or velocity of the model is 'inf'"),
+        (lambda model: model.plummer(5, mass=5e-324), "^a mass of the model is '0'; allowed: a mass, radius and"),
+        (
+            lambda model: model.two_clusters(*2 * [model.plummer(5)], 5, eccentricity=1e308, pericentre=1),
+            "^the motion of a body of the two clusters is ",
+        ),
         (lambda model: model.two_clusters(3, 4, 5), "^first is 3; allowed: what has positions"),
         (lambda model: model.two_clusters(*2 * [model.plummer(5)], 5), "'speed' of the orbit is 'not given'"),
         (

@@ -196,6 +196,9 @@ def test_what_ends_an_evolution_on_one_rank_ends_it_on_all(bodies, tmp_path):
         if communicator.Get_rank() == 0:
             cluster.save(tmp_path / "cluster")
         communicator.barrier.wait(60)
+        # A rank that does not find the file tells the others, which would wait for it.
+        with pytest.raises(FileNotFoundError if is_one else kyoho.Error):
+            kyoho.Cluster.load(tmp_path / ("nothing" if is_one else "cluster"), communicator=communicator)
         other = kyoho.Cluster.load(tmp_path / "cluster", communicator=communicator)
         state = (other.evolve(evolution.time + 0.01).time, other.positions.tolist())
         assert state == (cluster.evolve(evolution.time + 0.01).time, cluster.positions.tolist())

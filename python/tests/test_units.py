@@ -123,6 +123,16 @@ def test_a_cluster_with_units_takes_and_gives_plain_numbers_too():
 
 
 @needs_astropy
+def test_quantities_may_be_integers():
+    positions, masses = u.Quantity([[1, 2, 3], [0, 0, 1]], u.pc, dtype=int), u.Quantity([3, 5], u.Msun, dtype=int)
+    cluster = kyoho.Cluster(units="pc Msun km/s")
+    cluster.add(positions, masses)
+    assert numpy.array_equal(cluster.positions.to_value(u.pc), [[1, 2, 3], [0, 0, 1]])
+    found = kyoho.gravity(positions, masses, potential=False)[0]
+    assert numpy.array_equal(found, kyoho.gravity(positions.astype(float), masses, potential=False)[0])
+
+
+@needs_astropy
 def test_quantities_of_other_kinds_are_refused():
     cluster = kyoho.Cluster(units="pc Msun km/s", backend="cpu", threads=1)
     for call, words in (

@@ -60,10 +60,16 @@ pub fn is_hdf5(content: &[u8]) -> bool {
     hdf5_pure::is_hdf5_bytes(content)
 }
 
-/// Returns the text of a file's bytes.
-pub fn text(content: Vec<u8>) -> Result<String> {
+/// Returns the text of a file's bytes. Where a line ends with a carriage return alone, as in files of
+/// old systems, it ends with a line feed then.
+pub fn text(mut content: Vec<u8>) -> Result<String> {
     if content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff") {
         return Err(Error::file("it is a text in UTF-16; allowed: UTF-8"));
+    }
+    for place in 0..content.len() {
+        if content[place] == b'\r' && content.get(place + 1) != Some(&b'\n') {
+            content[place] = b'\n';
+        }
     }
     String::from_utf8(content).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];

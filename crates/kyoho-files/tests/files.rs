@@ -75,6 +75,15 @@ fn a_mark_at_the_beginning_and_other_ends_of_lines_are_no_part_of_a_text() {
     assert_eq!((found.masses, found.positions), (vec![1.0], vec![[2.0, 3.0, 4.0]]));
 }
 
+/// A carriage return alone would join all lines to one, of which `dat.10` would have one body.
+#[test]
+fn lines_may_end_as_in_old_systems() {
+    for name in ["stars.txt", "dat.10"] {
+        let found = read(b"# units AU Msun yr\r1 2 3 4 5 6 7\r8 2 3 4 5 6 7\r".to_vec(), Path::new(name)).unwrap();
+        assert_eq!((found.masses, found.units.as_deref()), (vec![1.0, 8.0], Some("AU Msun yr")));
+    }
+}
+
 #[test]
 fn initial_conditions_of_nbody6_may_have_more_numbers() {
     let text = b"  0.5D+00  1. 2. 3.  4. 5. 6.  17 0.1\n  0.5D+00 -1. 2. 3.  4. 5. 6.  18 0.1\n";

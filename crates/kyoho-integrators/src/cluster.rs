@@ -130,12 +130,13 @@ impl Cluster {
     /// Returns the energies of the bodies.
     pub fn energies(&mut self) -> Result<Energy> {
         self.together([], |cluster| {
+            let subsystems = cluster.subsystems_now()?;
             let Self { energies, integrator, groups, team, .. } = cluster;
             let energies = made(energies, (&cluster.setup, team.as_ref()), &cluster.choices, cluster.tree)?;
             let energy = match groups.as_one() {
                 Some(softening) => {
                     energies.set_softening(softening);
-                    energies.with_subsystems(integrator.bodies(), integrator.subsystems().0)?
+                    energies.with_subsystems(integrator.bodies(), &subsystems)?
                 }
                 None => energies.of_groups(integrator.bodies(), groups)?,
             };
@@ -148,11 +149,25 @@ impl Cluster {
         self.integrator.subsystems()
     }
 
+    /// Returns the subsystems of which no body was moved by a change, with the masses of now.
+    fn subsystems_now(&self) -> Result<Vec<Subsystem>> {
+        const WHAT: &str = "the subsystems of a cluster";
+        let (all, bodies) = (self.integrator.subsystems().0, self.integrator.bodies());
+        let mut now = memory::room(all.len(), WHAT)?;
+        for subsystem in all {
+            let has_mass = subsystem.members.iter().any(|place| bodies[*place].mass > 0.0);
+            if has_mass && subsystem.is_of(&subsystem.members, |place| bodies[place]) {
+                memory::push(&mut now, subsystem.with_masses(|place| bodies[place].mass)?, WHAT)?;
+            }
+        }
+        Ok(now)
+    }
+
     /// Returns the bound pairs of the subsystems, and pairs of pairs, innermost first, of bodies by their
     /// places.
     pub fn binaries(&self) -> Result<Vec<Binary>> {
         let mut all = Vec::new();
-        for subsystem in self.subsystems().0 {
+        for subsystem in self.subsystems_now()? {
             for mut binary in subsystem.binaries(self.choices.gravity())? {
                 binary.members.iter_mut().flatten().for_each(|row| *row = subsystem.members[*row]);
                 memory::push(&mut all, binary, "the binaries of a cluster")?;

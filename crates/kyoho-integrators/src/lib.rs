@@ -162,6 +162,12 @@ pub trait Integrator {
         (&[], 0.0)
     }
 
+    /// Goes on without the subsystems of bodies that were removed. `stay` says of each place whether its
+    /// body stays.
+    fn keep_subsystems(&mut self, stay: &[bool]) {
+        let _ = stay;
+    }
+
     /// Returns the last of the close passages of the last interval that changed an energy. The
     /// leapfrog, whose step is the caller's, looks for none.
     fn energy_jump(&self) -> Option<EnergyJump> {

@@ -79,7 +79,8 @@ impl Kroupa {
     pub fn mass(&self, part: f64) -> f64 {
         let segments = 0..SEGMENTS.len();
         let has = |place: &usize| self.share[*place] > 0.0 && self.below[*place] <= part;
-        let place = segments.rev().find(has).unwrap_or_default();
+        // Between limits as near as rounding there is no share to draw from.
+        let Some(place) = segments.rev().find(has) else { return self.least };
         let (start, exponent) = SEGMENTS[place];
         let (low, high, power) = (start.max(self.least), end(place).min(self.most), 1.0 - exponent);
         let within = (part - self.below[place]) / self.share[place];
@@ -144,6 +145,11 @@ mod tests {
                     assert!((slope + SEGMENTS[place].1).abs() < 0.02, "{least} {most} {part}: {slope}");
                 }
             }
+        }
+        // Limits may be next to one another.
+        for least in [0.01, 0.08, 0.3, 0.5, 1.0, 999.0f64] {
+            let most = least.next_up();
+            assert!((least..=most).contains(&Kroupa::new(least, most).mass(0.5)), "{least}");
         }
         let half = Kroupa::new(0.08, 100.0).mass(0.5);
         assert!((0.15..0.25).contains(&half), "{half}");

@@ -37,6 +37,25 @@ pub struct Model {
     pub stars: Vec<Star>,
 }
 
+impl Model {
+    /// Fails if its mass, radius or binaries make numbers that are too large or too small.
+    fn checked(self) -> Result<Model> {
+        let numbers = self.stars.iter().flat_map(|star| star.position.into_iter().chain(star.velocity));
+        let wrong = [
+            ("a mass", self.masses.iter().copied().find(|mass| !(*mass > 0.0 && mass.is_finite()))),
+            ("a position or velocity", numbers.into_iter().find(|number| !number.is_finite())),
+        ];
+        match wrong.into_iter().find_map(|(what, number)| Some((what, number?))) {
+            None => Ok(self),
+            Some((what, number)) => Err(Error::BadOption {
+                name: format!("{what} of the model"),
+                value: shown(number),
+                allowed: "a mass, radius and binaries that make finite numbers, and masses above 0".into(),
+            }),
+        }
+    }
+}
+
 /// Where bodies are, and how fast.
 enum Profile {
     Fixed(&'static Isolated<'static>),
@@ -150,14 +169,14 @@ impl Recipe {
             star.position.iter_mut().for_each(|component| *component *= self.radius);
             star.velocity.iter_mut().for_each(|component| *component *= speed);
         }
-        let Some(binaries) = self.binaries.filter(|_| pairs > 0) else { return Ok(Model { masses, stars }) };
+        let Some(binaries) = self.binaries.filter(|_| pairs > 0) else { return Model { masses, stars }.checked() };
         let mut all = memory::room(count, WHAT)?;
         for (centre, masses) in stars[..pairs].iter().zip(masses.as_chunks().0) {
             let masses: [f64; 2] = *masses;
             all.extend(binaries.draw(masses.map(|mass| self.gravity() * mass), centre, &mut random));
         }
         all.extend_from_slice(&stars[pairs..]);
-        Ok(Model { masses, stars: all })
+        Model { masses, stars: all }.checked()
     }
 
     /// Returns the masses of binaries and single stars over their mean; none if all are equal.
@@ -310,6 +329,19 @@ mod tests {
         assert!((kinetic - 0.25).abs() < 1e-12, "{kinetic}");
         let some = energy(&Model { masses: vec![1.0 / 4096.0; 4096], stars: model.stars[..4096].to_vec() }, 0, 1.0);
         assert!((some.potential + 0.5).abs() < 0.03, "{some:?}");
+    }
+
+    #[test]
+    fn sizes_whose_numbers_are_too_large_or_too_small_are_refused() {
+        for (text, said) in [
+            ("plummer,mass=1e308,radius=1e-300", "a position or velocity of the model is 'inf'"),
+            ("plummer,radius=1.7e308", "a position or velocity of the model is '"),
+            ("plummer,mass=5e-324", "a mass of the model is '0'"),
+            ("plummer binaries,fraction=1,least=5e-324,most=5e-324", "a position or velocity of the model is '"),
+        ] {
+            let error = Recipe::parse(text, None).unwrap().make(10, 1, &setup(), &mut |_| ()).unwrap_err().to_string();
+            assert!(error.starts_with(said), "{text}: {error}");
+        }
     }
 
     #[test]

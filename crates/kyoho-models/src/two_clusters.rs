@@ -159,7 +159,11 @@ impl Orbit {
         for (part, centre) in parts.into_iter().zip(apart(of_parts, &origin, &relative)) {
             stars[part].iter_mut().for_each(|star| star.shift(&centre));
         }
-        Ok(())
+        let mut numbers = stars.iter().flat_map(|star| star.position.into_iter().chain(star.velocity));
+        match numbers.find(|number| !number.is_finite()) {
+            None => Ok(()),
+            Some(value) => Err(Error::NotFinite { what: "the motion of a body of the two clusters".into(), value }),
+        }
     }
 }
 
@@ -241,6 +245,13 @@ mod tests {
         let mut stars = [Star { position: [0.0; 3], velocity: [0.0; 3] }; 2];
         let error = orbit.place(1.0, &[1.0, 0.0], &mut stars, 1).unwrap_err().to_string();
         assert_eq!(error, "the mass of the second cluster is '0'; allowed: numbers above 0");
+        for masses in [[1e308, 1e308], [5e-324, 1.0]] {
+            let mut stars = [Star { position: [1.7e308, 0.0, 0.0], velocity: [0.0; 3] }; 2];
+            let placed = orbit.place(1.0, &masses, &mut stars, 1);
+            let finite = |star: &Star| star.position.iter().chain(&star.velocity).all(|number| number.is_finite());
+            assert_eq!(placed.is_ok(), stars.iter().all(finite), "{placed:?}");
+            assert!(placed.is_ok() || placed.unwrap_err().to_string().contains("allowed: finite"));
+        }
         let error = orbit.place(1.0, &[f64::NAN, 0.0], &mut stars, 1).unwrap_err().to_string();
         assert_eq!(error, "a mass of the first cluster is 'NaN'; allowed: 0 or more");
     }

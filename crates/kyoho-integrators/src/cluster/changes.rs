@@ -116,6 +116,7 @@ impl Cluster {
         }
         stay.extend(self.identifiers.iter().map(|identifier| self.places.contains_key(identifier)));
         keep(self.integrator.bodies_mut(), &stay);
+        self.integrator.keep_subsystems(&stay);
         keep(&mut self.radii, &stay);
         keep(self.groups.of_bodies_mut(), &stay);
         keep(&mut self.identifiers, &stay);

@@ -177,3 +177,49 @@ fn an_evolution_that_fails_leaves_bodies_where_they_were() {
     evolve(&mut cluster, 0.125);
     assert_eq!(cluster.binaries().unwrap().len(), 1);
 }
+
+/// Between a change and the next evolution energies and binaries are those of the bodies as they are.
+#[test]
+fn changes_are_in_the_energies_and_the_binaries_at_once() {
+    for order in [Order::Fourth, Order::Eighth] {
+        let change = |body: Change| -> Cluster {
+            let mut cluster = with_ring(order, 1e-3, 0.6);
+            evolve(&mut cluster, 0.01);
+            cluster.change(&[(9, body)]).unwrap();
+            cluster
+        };
+        let moved = Change { velocity: Some([0.0; 3]), ..Change::default() };
+        let lighter = Change { mass: Some(0.01), ..Change::default() };
+        let removed = |name: i64| -> Cluster {
+            let mut cluster = change(Change::default());
+            cluster.remove(&[name]).unwrap();
+            cluster
+        };
+        for (mut cluster, binaries) in
+            [(change(moved), 0), (change(lighter), 1), (removed(7), 0), (removed(9), 0), (removed(101), 1)]
+        {
+            let mut plain = Energies::new(&cluster.setup.clone(), 1.0, 0.0).unwrap();
+            let expected = plain.of(cluster.bodies()).unwrap();
+            let found = cluster.energies().unwrap();
+            assert!((found.kinetic / expected.kinetic - 1.0).abs() < 1e-9, "{found:?} {expected:?}");
+            assert!((found.potential / expected.potential - 1.0).abs() < 1e-9, "{found:?} {expected:?}");
+            let names = |place: usize| cluster.identifiers()[place];
+            let found = cluster.binaries().unwrap();
+            assert_eq!(found.len(), binaries);
+            assert!(found.iter().flat_map(|binary| binary.members.iter().flatten()).all(|place| names(*place) < 10));
+            evolve(&mut cluster, 0.02);
+        }
+        // Bodies before a binary are removed: it is still found by its names.
+        let mut cluster = cluster(order, WITH);
+        let mut bodies = ring(1e-3, 0.6);
+        bodies.reverse();
+        cluster.add(&bodies).unwrap();
+        evolve(&mut cluster, 0.01);
+        cluster.remove(&[101, 110]).unwrap();
+        let found = cluster.binaries().unwrap();
+        let names = found[0].members.iter().flatten().map(|place| cluster.identifiers()[*place]);
+        assert_eq!(names.collect::<Vec<_>>(), [9, 7]);
+        cluster.energies().unwrap();
+        evolve(&mut cluster, 0.02);
+    }
+}

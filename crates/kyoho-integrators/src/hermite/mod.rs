@@ -249,6 +249,12 @@ impl Integrator for Hermite {
         self.subsystems.as_ref().map_or((&[], 0.0), Subsystems::all)
     }
 
+    fn keep_subsystems(&mut self, stay: &[bool]) {
+        if let Some(subsystems) = &mut self.subsystems {
+            subsystems.keep(stay);
+        }
+    }
+
     fn resume(&mut self, bodies: Vec<Body>, subsystems: Vec<Subsystem>, radius: f64) -> Result<()> {
         let before = std::mem::replace(&mut self.bodies, bodies);
         self.make_room().inspect_err(|_| self.bodies = before)?;

@@ -124,6 +124,12 @@ impl Subsystems {
         }
     }
 
+    /// Keeps those all of whose members stay, which get the places that they have then.
+    pub fn keep(&mut self, stay: &[bool]) {
+        self.all.retain(|subsystem| subsystem.members.iter().all(|place| stay[*place]));
+        self.rename(|place| stay[..place].iter().filter(|stays| **stays).count());
+    }
+
     /// Changes the names of members.
     pub fn rename(&mut self, name: impl Fn(usize) -> usize) {
         self.all.iter_mut().flat_map(|subsystem| &mut subsystem.members).for_each(|member| *member = name(*member));
