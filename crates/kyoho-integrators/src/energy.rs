@@ -100,13 +100,18 @@ impl Energies {
             centres[subsystem.members[0]] = subsystem.centre;
         }
         let mut energy = self.of(&centres)?;
-        for subsystem in subsystems {
+        subsystems.iter().for_each(|subsystem| centres[subsystem.members[0]].mass = 0.0);
+        for (number, subsystem) in subsystems.iter().enumerate() {
             let [kinetic, potential] = subsystem.inner_energy(gravity);
-            let others =
-                centres.iter().enumerate().filter(|(place, body)| *place != subsystem.members[0] && body.mass != 0.0);
-            let beyond = sum(others.map(|(_, body)| subsystem.beyond_centre(gravity, body)));
+            // Each pair of subsystems counts once, with the members of both.
+            let others = centres.iter().filter(|body| body.mass != 0.0);
+            let beyond = sum(others.map(|body| subsystem.beyond_centre(gravity, body)));
+            let later = &subsystems[number + 1..];
+            let members_of_later = later.iter().flat_map(|other| (0..other.members.len()).map(|row| other.body(row)));
+            let beyond_later = sum(members_of_later.map(|body| subsystem.beyond_centre(gravity, &body)));
+            let later_beyond = sum(later.iter().map(|other| other.beyond_centre(gravity, &subsystem.centre)));
             energy.kinetic += kinetic;
-            energy.potential += potential + beyond;
+            energy.potential += potential + beyond + (beyond_later + later_beyond);
         }
         Ok(energy)
     }

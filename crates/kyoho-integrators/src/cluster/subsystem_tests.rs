@@ -1,5 +1,6 @@
 //! Tests of clusters whose close bodies move together.
 
+use crate::body::{length, vector};
 use crate::encounters::EncounterKind;
 use crate::plan::StepCriterion;
 use kyoho_core::{Order, Precision, ResultCode};
@@ -222,4 +223,33 @@ fn changes_are_in_the_energies_and_the_binaries_at_once() {
         cluster.energies().unwrap();
         evolve(&mut cluster, 0.02);
     }
+}
+
+#[test]
+fn energies_have_the_pairs_of_members_of_near_subsystems() {
+    let speed = (0.1f64 / 1e-3).sqrt();
+    let mut bodies = Vec::new();
+    for (number, x) in [(0, 0.0), (2, 0.012), (4, 0.03)] {
+        for (next, side) in [(0, 0.5), (1, -0.5)] {
+            let position = [x + side * 0.8e-3, side * 0.6e-3, 0.1 * x];
+            bodies.push(body(number + next, 0.05, position, [0.0, 0.0, side * speed]));
+        }
+    }
+    bodies.push(body(6, 0.01, [0.4, 0.1, 0.0], [0.0; 3]));
+    let mut cluster = cluster(Order::Sixth, Choices { subsystem_radius: 1e-3, ..WITH });
+    cluster.add(&bodies).unwrap();
+    evolve(&mut cluster, 1e-6);
+    assert_eq!(cluster.subsystems().0.len(), 3);
+    let found = cluster.energies().unwrap();
+    let all = cluster.bodies();
+    let mut potential = 0.0;
+    for (place, one) in all.iter().enumerate() {
+        for other in &all[..place] {
+            let distance = length(&vector(|k| one.position[k] - other.position[k]));
+            potential -= one.mass * other.mass / distance;
+        }
+    }
+    let kinetic: f64 = all.iter().map(|body| 0.5 * body.mass * length(&body.velocity).powi(2)).sum();
+    assert!((found.potential / potential - 1.0).abs() < 1e-12, "{} {potential}", found.potential);
+    assert!((found.kinetic / kinetic - 1.0).abs() < 1e-12, "{} {kinetic}", found.kinetic);
 }
