@@ -271,7 +271,7 @@ def _own(file: Any) -> Snapshot:
     positions, velocities = (_numbers(file, name, 3, len(masses)) for name in ("positions", "velocities"))
     identifiers = identifiers_of([_identifiers(file, "identifiers", len(masses))])
     time, units = _number(file, "/", "time"), _attribute(file, "/", "units")
-    softenings = next((name for name in names.SOFTENINGS if name in file), None)
+    softenings = _first(file, names.SOFTENINGS)
     eps = None if softenings is None else _numbers(file, softenings, 1, len(masses))
     return Snapshot(masses, positions, velocities, identifiers, time, units, eps)
 
