@@ -1,8 +1,10 @@
 //! Block steps of bodies that stay on a device, which has the sources too and moves them.
 
+use std::sync::Arc;
+
 use kyoho_core::{Error, MAX_DERIVATIVES, Result};
 use kyoho_hal::Backend;
-use kyoho_methods::block_steps::{BODY_HEAD, BlockSteps, StepRules, body_numbers};
+use kyoho_methods::block_steps::{AddedForces, BODY_HEAD, Beginning, BlockSteps, StepRules, body_numbers};
 
 use super::{Stepper, System};
 
@@ -27,12 +29,18 @@ impl System {
         is_for_device && self.devices.block_steps().is_some()
     }
 
-    /// Brings bodies to the device, which steps by these rules from then on; their sources were
-    /// written before, each at the address of its body. The units of pairs are chosen here.
+    /// Brings bodies to the device, which steps by these rules from then on, with forces beside those
+    /// of pairs if there are any; their sources were written before, each at the address of its body.
+    /// The units of pairs are chosen here.
     ///
     /// The host does not have what becomes of the sources: all have to be written anew after
     /// [`System::end_block_steps`].
-    pub fn begin_block_steps(&mut self, rules: &StepRules, bodies: &[f64]) -> Result<&mut dyn BlockSteps> {
+    pub fn begin_block_steps(
+        &mut self,
+        rules: &StepRules,
+        added: Option<&Arc<AddedForces>>,
+        bodies: &[f64],
+    ) -> Result<&mut dyn BlockSteps> {
         self.require_no_block("begin_block_steps")?;
         self.forget_block();
         self.forget_moving();
@@ -49,7 +57,7 @@ impl System {
         let units = sources.units(&largest, &self.interaction);
         let none = || Error::Internal { what: "the device makes no block steps".into() };
         let device = self.devices.block_steps().ok_or_else(none)?;
-        device.begin(sources, rules, units, bodies)?;
+        device.begin(&Beginning { sources, rules, units, added }, bodies)?;
         Ok(device)
     }
 

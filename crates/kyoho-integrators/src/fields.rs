@@ -2,6 +2,7 @@
 
 mod centre;
 mod function;
+mod on_gpus;
 
 use kyoho_core::{Error, Level, Order, Result, memory};
 use kyoho_hal::threads::Threads;
@@ -17,6 +18,7 @@ pub use function::{FieldFunction, FieldQuestion, FieldValue};
 
 use centre::Motion;
 use function::{Function, Functions, NotFinite};
+use on_gpus::OnGpus;
 
 /// Up to this many bodies are evaluated one after another, which is faster than a block of lanes, most
 /// of which they would leave empty.
@@ -161,6 +163,7 @@ pub struct Fields {
     /// Where the centres of the fields are.
     centres: Vec<Motion>,
     functions: Functions,
+    on_gpus: OnGpus,
 }
 
 /// What a thread needs.
@@ -190,13 +193,22 @@ impl Fields {
     /// Begins without a field, for this gravitational constant and number of threads.
     pub fn new(gravity: f64, threads: usize) -> Fields {
         let threads = Threads::new(threads);
-        let (found, centres, functions) = (Vec::new(), Vec::new(), Functions::default());
-        Fields { all: Vec::new(), start: 0.0, gravity, threads, work: Vec::new(), found, centres, functions }
+        Fields {
+            all: Vec::new(),
+            start: 0.0,
+            gravity,
+            threads,
+            work: Vec::new(),
+            found: Vec::new(),
+            centres: Vec::new(),
+            functions: Functions::default(),
+            on_gpus: OnGpus::default(),
+        }
     }
 
     /// Adds a field to those that are there.
     pub fn add(&mut self, field: Field) -> Result<()> {
-        self.work.clear();
+        self.have_changed();
         memory::push(&mut self.all, field, "fields")
     }
 
@@ -207,7 +219,7 @@ impl Fields {
 
     /// Takes these fields in place of those that are there, functions included.
     pub fn replace(&mut self, fields: Vec<Field>) {
-        self.work.clear();
+        self.have_changed();
         self.functions.clear();
         self.all = fields;
     }

@@ -8,6 +8,7 @@
 
 mod built_in;
 mod evaluation;
+mod kernel;
 pub mod king;
 
 use kyoho_core::error::shown;
@@ -25,6 +26,7 @@ pub use built_in::{BUILT_IN, BuiltIn};
 use evaluation::Columns;
 
 pub use evaluation::{Constants, FieldWork};
+pub use kernel::{KERNEL, Rows, THREADS, kernel};
 
 /// The most derivatives of a velocity that a field gives: acceleration, jerk, snap, crackle.
 pub const MOST: usize = 4;
@@ -70,6 +72,8 @@ pub struct FieldProgram {
     /// For each parameter of the text where its value comes from.
     sources: Vec<Source>,
     columns: Columns,
+    /// What the operations of a body read that is equal for all bodies, and not known before.
+    uniform_operands: Vec<Id>,
 }
 
 impl FieldProgram {
@@ -103,8 +107,20 @@ impl FieldProgram {
             None => None,
         };
         let columns = Columns::new(&nodes, &levels, &all, level)?;
+        let uniform_operands = uniform_operands(&nodes, &levels, &all)?;
         let name = program.name;
-        Ok(FieldProgram { name, parameters, nodes, uniform, levels, derivatives: all, potential, sources, columns })
+        Ok(FieldProgram {
+            name,
+            parameters,
+            nodes,
+            uniform,
+            levels,
+            derivatives: all,
+            potential,
+            sources,
+            columns,
+            uniform_operands,
+        })
     }
 
     /// Returns the number of the parameters' numbers.
@@ -323,6 +339,14 @@ fn levels(nodes: &[Node], derivatives: &[[Id; 3]]) -> Result<Vec<Vec<Id>>> {
     (0..derivatives.len())
         .map(|number| memory::collected((0..nodes.len()).filter(|id| of_body(id, number)), WHAT))
         .collect()
+}
+
+/// Returns what the operations of a body and the results read that depends on parameters alone.
+fn uniform_operands(nodes: &[Node], levels: &[Vec<Id>], derivatives: &[[Id; 3]]) -> Result<Vec<Id>> {
+    let mut is_read = memory::filled(nodes.len(), false, WHAT)?;
+    levels.iter().flatten().flat_map(|id| nodes[*id].op.operands()).for_each(|id| is_read[id] = true);
+    derivatives.iter().flatten().for_each(|id| is_read[*id] = true);
+    memory::collected((0..nodes.len()).filter(|id| is_read[*id] && nodes[*id].stage == Stage::Run), WHAT)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! A text becomes words (`lexer`), a tree (`syntax`, `parser`) and, with names and types
 //! checked (`lower`, `functions`, `values`), a `list` of operations on single numbers. In
 //! the list each operation is computed once, and its stage tells whether that is once a run, a
-//! sink, a source or a pair. The list names no machine: methods print it as the text of a kernel,
-//! [`blocks`] takes its operations one after another for CPUs, and `machine_code` translates them
+//! sink, a source or a pair. The list names no machine: [`kernels`] writes its operations as text
+//! for GPUs, [`blocks`] takes them one after another for CPUs, and `machine_code` translates them
 //! where it can. `gravity` has the built-in laws as texts.
 
 pub mod blocks;
@@ -14,6 +14,7 @@ pub mod fault;
 pub mod field;
 mod functions;
 pub mod gravity;
+pub mod kernels;
 mod lexer;
 pub mod limbs;
 pub mod list;

@@ -3,6 +3,8 @@
 //! The device has the bodies, predicts those that are due, sums their forces, advances them and finds
 //! those that are due next. The host learns how many these are, and begins the next block.
 
+use std::sync::Arc;
+
 use kyoho_core::{Nearest, Result, Sources, Units};
 
 /// The most sinks of a block of which the two bodies that are nearest to each other are watched. Close
@@ -54,6 +56,25 @@ pub struct StepRules {
     pub approach: f64,
 }
 
+/// A kernel that adds to the forces of a block's bodies before they are advanced: a text for each
+/// kind of machine. A thread has one sink. Its arguments are the sinks and the results, three numbers
+/// of type `u32` (the sinks of these results, the number of the first one, the place of the results in
+/// doubles), and the values of the block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddedForces {
+    /// The name of the kernel.
+    pub name: &'static str,
+    /// The threads of a thread block.
+    pub threads: usize,
+    /// In PTX.
+    pub ptx: String,
+    /// In OpenCL C.
+    pub opencl: String,
+}
+
+/// The numbers of a sink before its position.
+pub const SINK_HEAD: usize = 3;
+
 /// The block that is due next, and what the host has to know of the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueBlock {
@@ -90,17 +111,30 @@ pub struct AdvancedBlock {
     pub nearest: Vec<Nearest>,
 }
 
+/// What block steps begin with, beside the bodies.
+#[derive(Clone, Copy)]
+pub struct Beginning<'a> {
+    /// The sources.
+    pub sources: &'a Sources,
+    /// The rules.
+    pub rules: &'a StepRules,
+    /// The units of pairs.
+    pub units: Units,
+    /// The forces beside those of pairs, if there are any.
+    pub added: Option<&'a Arc<AddedForces>>,
+}
+
 /// A device that makes block steps. After an error all has ended, and the host has to begin again.
 pub trait BlockSteps {
     /// Brings sources and bodies, one after another with [`body_numbers`]. Pairs are computed in these
-    /// units.
-    fn begin(&mut self, sources: &Sources, rules: &StepRules, units: Units, bodies: &[f64]) -> Result<()>;
+    /// units. If there are forces beside those of pairs, no chain is to be begun.
+    fn begin(&mut self, begin: &Beginning, bodies: &[f64]) -> Result<()>;
 
     /// Waits until it is known which block is due next.
     fn due(&mut self) -> Result<DueBlock>;
 
-    /// Begins to advance this block, which is due at a time.
-    fn advance(&mut self, due: &DueBlock, now: f64) -> Result<()>;
+    /// Begins to advance this block, which is due at a time, with the values of the added forces.
+    fn advance(&mut self, due: &DueBlock, now: f64, values: &[u64]) -> Result<()>;
 
     /// Begins to advance this block and those that are due after it, so many in all, of which this
     /// returns the number. Such a chain halts after a block after which the host looks for encounters

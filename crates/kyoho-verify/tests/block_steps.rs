@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kyoho_core::{
-    Assignment, Block, Error, Level, Order, PartialSums, Partition, Precision, Result, Scope, Sources, Units, Updates,
+    Assignment, Block, Error, Level, Order, PartialSums, Partition, Precision, Result, Scope, Sources, Updates,
 };
 use kyoho_engine::{Setup, Stepper, System};
 use kyoho_hal::{Backend, DeviceDescription};
@@ -14,7 +14,7 @@ use kyoho_integrators::fields::{Field, Fields};
 use kyoho_integrators::groups::Groups;
 use kyoho_integrators::plan::{Plan, StepCriterion};
 use kyoho_integrators::{Counts, in_fields};
-use kyoho_methods::block_steps::{AdvancedBlock, BlockOutcome, BlockSteps, DueBlock, StepRules};
+use kyoho_methods::block_steps::{AdvancedBlock, Beginning, BlockOutcome, BlockSteps, DueBlock};
 use kyoho_methods::{Device, DeviceOptions, Machine};
 use kyoho_verify::models::plummer;
 
@@ -104,16 +104,16 @@ impl FailingDevice {
 }
 
 impl BlockSteps for FailingDevice {
-    fn begin(&mut self, sources: &Sources, rules: &StepRules, units: Units, bodies: &[f64]) -> Result<()> {
-        self.steps()?.begin(sources, rules, units, bodies)
+    fn begin(&mut self, begin: &Beginning, bodies: &[f64]) -> Result<()> {
+        self.steps()?.begin(begin, bodies)
     }
 
     fn due(&mut self) -> Result<DueBlock> {
         self.steps()?.due()
     }
 
-    fn advance(&mut self, due: &DueBlock, now: f64) -> Result<()> {
-        self.steps()?.advance(due, now)
+    fn advance(&mut self, due: &DueBlock, now: f64, values: &[u64]) -> Result<()> {
+        self.steps()?.advance(due, now, values)
     }
 
     fn chain(&mut self) -> Result<usize> {
@@ -221,21 +221,79 @@ fn bodies_without_mass_are_no_sources_of_a_device_either() {
     }
 }
 
+/// Returns what [`run_in`] does for bodies in a built-in field.
+fn run_in_field(
+    name: &str,
+    parameters: &[(&str, &[f64])],
+    stepper: Stepper,
+    fails: usize,
+) -> (Vec<Body>, Counts, usize) {
+    let mut fields = Fields::new(1.0, 1);
+    fields.add(Field::new(name, parameters, Order::Fourth, Level::best()).unwrap()).unwrap();
+    run_in((fields, None), stepper, fails, true)
+}
+
 #[test]
-fn the_host_makes_the_steps_of_bodies_in_fields() {
+fn a_device_adds_the_forces_of_fields_and_the_host_goes_on_in_them_where_it_fails() {
     if Backend::OpenCl.devices().is_err() {
         eprintln!("skipped, as there is no OpenCL device");
         return;
     }
-    let run = |stepper: Stepper| {
-        let parameters: [(&str, &[f64]); 2] = [("mass", &[2.0]), ("radius", &[1.0])];
-        let mut fields = Fields::new(1.0, 1);
-        fields.add(Field::new("plummer", &parameters, Order::Fourth, Level::best()).unwrap()).unwrap();
-        run_in((fields, None), stepper, usize::MAX, true)
+    let plummer = |stepper: Stepper, fails: usize| {
+        run_in_field("plummer", &[("mass", &[2.0]), ("radius", &[1.0])], stepper, fails)
     };
-    let (on_host, on_device) = (run(Stepper::Host), run(Stepper::Device));
-    assert!(on_device.2 == 0 && on_host == on_device);
-    assert!(on_host.0 != self::run(Stepper::Host, usize::MAX, true).0);
+    let (bodies, counts, _) = plummer(Stepper::Host, usize::MAX);
+    assert!(bodies != run(Stepper::Host, usize::MAX, true).0);
+    let (.., calls) = plummer(Stepper::Device, usize::MAX);
+    assert!(calls > 20, "{calls} calls");
+    for fails in [usize::MAX, 0, 1, 2, 17, calls / 2, calls] {
+        let (found, found_counts, _) = plummer(Stepper::Device, fails);
+        assert!(found == bodies, "other bodies where call {fails} of {calls} fails");
+        assert_eq!(found_counts.steps, counts.steps, "where call {fails} fails");
+    }
+}
+
+#[test]
+fn logarithms_and_exponentials_of_a_device_are_those_of_the_host_up_to_rounding() {
+    if Backend::OpenCl.devices().is_err() {
+        eprintln!("skipped, as there is no OpenCL device");
+        return;
+    }
+    let fields: [(&str, &[(&str, &[f64])]); 3] = [
+        ("power_law_cutoff", &[("mass", &[2.0]), ("exponent", &[1.8]), ("radius", &[0.7])]),
+        ("nfw", &[("mass", &[2.0]), ("radius", &[0.7])]),
+        ("logarithmic_halo", &[("speed", &[2.0]), ("core", &[0.7]), ("flattening", &[0.9])]),
+    ];
+    for (name, parameters) in fields {
+        let run = |stepper: Stepper| run_in_field(name, parameters, stepper, usize::MAX);
+        let ((host, of_host, _), (device, of_device, calls)) = (run(Stepper::Host), run(Stepper::Device));
+        assert!(calls > 20, "{calls} calls in {name}");
+        assert_eq!(of_host.steps, of_device.steps, "{name}");
+        for (host, device) in host.iter().zip(&device) {
+            for k in 0..3 {
+                assert!((host.position[k] - device.position[k]).abs() < 1e-12, "{name}: {host:?} {device:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_field_that_is_not_finite_where_a_body_is_ends_with_its_name() {
+    if Backend::OpenCl.devices().is_err() {
+        eprintln!("skipped, as there is no OpenCL device");
+        return;
+    }
+    // At the time 1/64 all bodies are beyond its end.
+    let text = "pair wall
+i      pos: vec3<f64>
+param  time: f64
+result acceleration: vec3<f64> sum
+body
+  acceleration += vec3(sqrt(1 - 64 * time), 0, 0)
+";
+    let found = std::panic::catch_unwind(|| run_in_field(text, &[], Stepper::Device, usize::MAX));
+    let message = found.unwrap_err().downcast_ref::<String>().unwrap().clone();
+    assert!(message.contains("FieldNotFinite") && message.contains("wall"), "{message}");
 }
 
 #[test]

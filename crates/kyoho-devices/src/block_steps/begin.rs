@@ -2,12 +2,12 @@
 
 use bytemuck::Pod;
 
-use kyoho_core::{Block, Interaction, Result, SLICES, Sources, Units, memory};
+use kyoho_core::{Block, Interaction, Result, SLICES, memory};
 use kyoho_direct::gpu::pieces::STRIDE;
 use kyoho_direct::gpu::sums::plans;
 use kyoho_hal::gpu::{Gpu, Place};
 use kyoho_methods::DeviceOptions;
-use kyoho_methods::block_steps::{StepRules, body_numbers};
+use kyoho_methods::block_steps::{Beginning, SINK_HEAD, body_numbers};
 use kyoho_methods::gpu::shapes::SHAPES;
 use kyoho_methods::gpu::step::{BlockRules, BlockState, PlannedSums, Step};
 
@@ -64,7 +64,7 @@ impl<G: Gpu> StepWork<G> {
         self.results.ensure_capacity(gpu, 8 * (n_outputs + 2) * most_sinks)?;
         for taken in &mut self.taken {
             taken.members.ensure_capacity(gpu, 4 * bodies)?;
-            taken.sinks.ensure_capacity(gpu, 8 * (3 + 3 * given) * bodies)?;
+            taken.sinks.ensure_capacity(gpu, 8 * (SINK_HEAD + 3 * given) * bodies)?;
         }
         Ok(())
     }
@@ -75,7 +75,7 @@ impl<G: Gpu> GpuDevice<G> {
     pub(super) fn begin_steps(
         &mut self,
         steps: &mut StepWork<G>,
-        (sources, rules, units): (&Sources, &StepRules, Units),
+        &Beginning { sources, rules, units, added }: &Beginning,
         bodies: &[f64],
     ) -> Result<()> {
         let interaction = self.on.options.interaction.clone();
@@ -83,8 +83,11 @@ impl<G: Gpu> GpuDevice<G> {
         let chunks = sources.chunks_below(rules.sources);
         self.on.update(sources, true)?;
         self.on.store.make_room_for_predicted(&self.on.gpu)?;
-        let (plans, most_rows) =
-            if steps.kernels.has_chains() { chained_plans(&self.on.options, count, chunks)? } else { (Vec::new(), 0) };
+        let (plans, most_rows) = if steps.kernels.has_chains() && added.is_none() {
+            chained_plans(&self.on.options, count, chunks)?
+        } else {
+            (Vec::new(), 0)
+        };
         steps.make_room(&self.on.gpu, count, &interaction, (&plans, most_rows))?;
         let block = Block { skip_own_index: true, predicts: true, nj: rules.sources, units, ..Block::default() };
         steps.forces = Step {

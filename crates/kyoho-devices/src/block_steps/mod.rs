@@ -5,18 +5,20 @@
 //! note. The host begins them for a block that it knows, in the launches that suit its size; or it
 //! begins a chain of kernels that find the sizes in memory, and follows them by their notes.
 
+mod added;
 mod begin;
 pub mod kernels;
 
-use kyoho_core::{Error, Nearest, Result, Sources, Units, memory};
+use kyoho_core::{Error, Nearest, Result, memory};
 use kyoho_hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Mapped, Place};
 use kyoho_hal::grow_buffer::GrowBuffer;
-use kyoho_methods::block_steps::{AdvancedBlock, BlockOutcome, BlockSteps, DueBlock, StepRules, body_numbers};
+use kyoho_methods::block_steps::{AdvancedBlock, Beginning, BlockOutcome, BlockSteps, DueBlock, body_numbers};
 use kyoho_methods::gpu::columns::PieceResults;
 use kyoho_methods::gpu::outbox::wait_for_flag;
 use kyoho_methods::gpu::step::{BlockPiece, BlockRules, BlockState, Step};
 
 use super::gpu::GpuDevice;
+use added::Added;
 use kernels::{
     CHAINED_PARTS, Kernels, NOTE_HEAD, NOTE_NUMBERS, NOTES, OUTCOME, SETS, STEP_THREADS, StepAddresses, TakenAddresses,
 };
@@ -85,6 +87,8 @@ pub struct StepWork<G: Gpu> {
     /// The number of sinks of the block that was due before.
     sinks: [usize; 2],
     chains: Option<Chains<G>>,
+    /// The kernel of forces beside those of pairs, as long as these are there.
+    added: Option<Added<G>>,
 }
 
 /// Returns the place of what belongs to a block among the two that there are.
@@ -128,6 +132,7 @@ impl<G: Gpu> StepWork<G> {
             pieces: Vec::new(),
             sinks: [0; 2],
             chains: None,
+            added: None,
         })
     }
 
@@ -266,7 +271,7 @@ impl<G: Gpu> GpuDevice<G> {
         done.inspect_err(|_| self.give_up())
     }
 
-    fn advance_block(&mut self, steps: &mut StepWork<G>, due: &DueBlock, now: f64) -> Result<()> {
+    fn advance_block(&mut self, steps: &mut StepWork<G>, (due, now): (&DueBlock, f64), values: &[u64]) -> Result<()> {
         let taken = steps.taken(steps.due);
         let mut of_block = steps.forces;
         of_block.target.time = now * steps.rules.interval;
@@ -284,6 +289,10 @@ impl<G: Gpu> GpuDevice<G> {
                 first_part: parts as i32,
                 reserved: 0,
             };
+            if let Some(added) = &mut steps.added {
+                // SAFETY: there are so many sinks and results.
+                unsafe { added.add(on, (&of_kernel, piece.results), taken.sinks, values)? };
+            }
             // SAFETY: there is room for all bodies; the sinks are some of them, each once.
             unsafe { steps.kernels.advance(on, (&of_kernel, piece.results), &addresses, &taken)? };
             parts += piece.sinks.div_ceil(STEP_THREADS);
@@ -344,10 +353,11 @@ impl<G: Gpu> GpuDevice<G> {
 }
 
 impl<G: Gpu> BlockSteps for GpuDevice<G> {
-    fn begin(&mut self, sources: &Sources, rules: &StepRules, units: Units, bodies: &[f64]) -> Result<()> {
+    fn begin(&mut self, begin: &Beginning, bodies: &[f64]) -> Result<()> {
         self.on_steps(|device, steps| {
             device.end_all();
-            device.begin_steps(steps, (sources, rules, units), bodies)
+            steps.added = Added::kept(steps.added.take(), &device.on.gpu, begin.added)?;
+            device.begin_steps(steps, begin, bodies)
         })
     }
 
@@ -368,8 +378,8 @@ impl<G: Gpu> BlockSteps for GpuDevice<G> {
         })
     }
 
-    fn advance(&mut self, due: &DueBlock, now: f64) -> Result<()> {
-        self.on_steps(|device, steps| device.advance_block(steps, due, now))
+    fn advance(&mut self, due: &DueBlock, now: f64, values: &[u64]) -> Result<()> {
+        self.on_steps(|device, steps| device.advance_block(steps, (due, now), values))
     }
 
     fn chain(&mut self) -> Result<usize> {

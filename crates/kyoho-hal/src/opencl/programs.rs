@@ -7,6 +7,7 @@ use crate::contexts::Context as _;
 use crate::gpu::Code;
 use kyoho_core::Result;
 
+use super::cache::Key;
 use super::{Context, Kernel, Program};
 
 /// The options of every OpenCL compiler: the language of all vendors, flushing of denormal numbers
@@ -16,8 +17,8 @@ const OPTIONS: &str = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
 /// A program, or the room for one that a thread builds.
 type Place = Arc<Mutex<Option<Arc<Program>>>>;
 
-/// The context, the name with the options, and the program.
-static PROGRAMS: Mutex<Vec<(Arc<Context>, String, Place)>> = Mutex::new(Vec::new());
+/// The context, the key of source and options, and the program.
+static PROGRAMS: Mutex<Vec<(Arc<Context>, Key, Place)>> = Mutex::new(Vec::new());
 
 /// Returns the compiler's options for some code. NVIDIA's compiler accepts the instructions of its
 /// GPUs.
@@ -36,7 +37,7 @@ pub(super) fn options(code: &Code, is_nvidia: bool) -> String {
 /// Returns the kernels of some code on a device.
 pub(super) fn kernels(context: &Arc<Context>, code: &Code, names: &[&str]) -> Result<Vec<Kernel>> {
     let options = options(code, context.properties().is_nvidia);
-    let place = place(context, format!("{} {options}", code.name));
+    let place = place(context, Key::of(&[code.source, &options]));
     // A second thread waits until the first one has built it. Other programs are built meanwhile.
     let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
     let of = |program: &Program| names.iter().map(|name| program.kernel(name)).collect();
@@ -60,7 +61,7 @@ pub(super) fn give_back_failed() {
     PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).retain(|(context, ..)| !context.has_failed());
 }
 
-fn place(context: &Arc<Context>, key: String) -> Place {
+fn place(context: &Arc<Context>, key: Key) -> Place {
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let known = programs.iter().find(|(of, with, _)| Arc::ptr_eq(of, context) && *with == key);
     if let Some((.., place)) = known {

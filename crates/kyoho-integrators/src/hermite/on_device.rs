@@ -4,9 +4,12 @@
 //! due next, which pair was the nearest, and whether bodies may have had an encounter. After some
 //! blocks all bodies come back. If something fails before, the host has what came back last.
 
+use std::sync::Arc;
+
 use kyoho_core::{Error, Result, memory};
 use kyoho_methods::block_steps::{
-    AdvancedBlock, BODY_HEAD, BlockOutcome, BlockSteps, DueBlock, STEP, StepRules, WANTED, WATCHED, body_numbers,
+    AddedForces, AdvancedBlock, BODY_HEAD, BlockOutcome, BlockSteps, DueBlock, STEP, StepRules, WANTED, WATCHED,
+    body_numbers,
 };
 
 use super::Hermite;
@@ -20,6 +23,7 @@ use super::scheme::Scheme;
 use super::sources::write;
 use crate::body::{Body, Vector};
 use crate::encounters::Encounters;
+use crate::fields::Fields;
 use crate::plan::Plan;
 use crate::{Approach, Counts, EnergyJump, GoOn};
 
@@ -49,16 +53,20 @@ impl Hermite {
     /// Lets a device make block steps from a time on, at which the bodies between meetings and their
     /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
     /// `None`, and changes nothing, where no device makes such steps or one fails; devices know no
-    /// fields, no subsystems, no collisions and no groups.
+    /// subsystems, no collisions, no groups, and of fields those that they compute as CPUs do.
     pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
         let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
-        let has_more = collides || !self.fields.is_empty() || self.subsystems.is_some();
+        let has_more = collides || self.subsystems.is_some();
         let is_of_host = has_more || !self.grouped.is_one() || self.numbering.sources() == 0;
         let is_shared = self.system.team().is_some();
         if is_of_host || is_shared || !self.system.alone(WHAT)?.makes_block_steps(self.moving.len()) {
             return Ok(None);
         }
-        match self.try_steps(from, go_on) {
+        let added = self.fields.kernel(self.system.alone(WHAT)?.interaction())?;
+        if added.is_none() && !self.fields.is_empty() {
+            return Ok(None);
+        }
+        match self.try_steps(from, added.as_ref(), go_on) {
             Ok(reached) => {
                 if reached.0 < 1.0 {
                     self.go_on_from(reached.0)?;
@@ -75,13 +83,14 @@ impl Hermite {
     }
 
     /// Makes block steps; after an error the bodies between meetings are as they were.
-    fn try_steps(&mut self, from: f64, go_on: &mut GoOn) -> Result<(f64, bool)> {
-        match self.make_steps(from, true, go_on)? {
+    fn try_steps(&mut self, from: f64, added: Option<&Arc<AddedForces>>, go_on: &mut GoOn) -> Result<(f64, bool)> {
+        // A chain goes on without the host, which computes the values of added forces.
+        match self.make_steps((from, added.is_none()), added, go_on)? {
             Made::Reached(time, ends) => Ok((time, ends)),
             Made::Further(blocks) => {
                 self.encounters.iter_mut().for_each(Encounters::clear);
                 let before = self.counts.block_steps;
-                match self.make_steps(from, false, &mut |_, made| made - before < blocks)? {
+                match self.make_steps((from, false), added, &mut |_, made| made - before < blocks)? {
                     Made::Reached(time, _) => Ok((time, true)),
                     Made::Further(_) => Err(Error::Internal { what: "a device went further than it was asked".into() }),
                 }
@@ -91,18 +100,24 @@ impl Hermite {
 
     /// Makes block steps, in chains too if so wished. Where bodies are further than asked, nothing is
     /// changed.
-    fn make_steps(&mut self, from: f64, chains: bool, go_on: &mut GoOn) -> Result<Made> {
+    fn make_steps(
+        &mut self,
+        (from, chains): (f64, bool),
+        added: Option<&Arc<AddedForces>>,
+        go_on: &mut GoOn,
+    ) -> Result<Made> {
         let given = self.scheme.given();
         let bodies = self.moving.len();
         let mut rows = memory::filled(bodies * body_numbers(given), 0.0, WHAT)?;
         self.moving.iter().zip(rows.chunks_exact_mut(body_numbers(given))).for_each(|(moving, row)| pack(moving, row));
         let rules = self.rules(from);
-        let device = self.system.alone(WHAT)?.begin_block_steps(&rules, &rows)?;
+        let device = self.system.alone(WHAT)?.begin_block_steps(&rules, added, &rows)?;
         let mut run = Run {
             scheme: self.scheme,
             criterion: self.criterion,
             plan: &self.plan,
             grouped: &self.grouped,
+            fields: &mut self.fields,
             encounters: self.encounters.as_mut(),
             followed: Followed {
                 approach: self.approach,
@@ -227,6 +242,7 @@ struct Run<'a> {
     criterion: Criterion,
     plan: &'a Plan,
     grouped: &'a Grouped,
+    fields: &'a mut Fields,
     encounters: Option<&'a mut Encounters>,
     followed: Followed,
     /// The counts before.
@@ -318,7 +334,7 @@ impl Run<'_> {
             self.ahead = device.chain()? - 1;
             return Ok(());
         }
-        device.advance(due, now)
+        device.advance(due, now, self.fields.values(now * self.plan.interval)?)
     }
 
     fn made(&self) -> u64 {
@@ -359,7 +375,8 @@ impl Run<'_> {
 
 #[cfg(test)]
 mod tests {
-    use kyoho_core::{Nearest, Order, Precision, Sources, Units};
+    use kyoho_core::{Nearest, Order, Precision};
+    use kyoho_methods::block_steps::Beginning;
 
     use super::*;
     use crate::plan::StepCriterion;
@@ -377,7 +394,7 @@ mod tests {
     }
 
     impl BlockSteps for Told {
-        fn begin(&mut self, _: &Sources, _: &StepRules, _: Units, _: &[f64]) -> Result<()> {
+        fn begin(&mut self, _: &Beginning, _: &[f64]) -> Result<()> {
             Ok(())
         }
 
@@ -388,7 +405,7 @@ mod tests {
             Ok(DueBlock { sinks: 1, bit, is_bad: false, looks, fits_chain: true })
         }
 
-        fn advance(&mut self, _: &DueBlock, _: f64) -> Result<()> {
+        fn advance(&mut self, _: &DueBlock, _: f64, _: &[u64]) -> Result<()> {
             self.advanced.push(self.blocks);
             Ok(())
         }
@@ -439,6 +456,7 @@ mod tests {
             criterion: Criterion::new(&plan),
             plan: &plan,
             grouped: &Grouped::default(),
+            fields: &mut Fields::default(),
             encounters: None,
             followed: Followed {
                 approach: None,

@@ -87,6 +87,13 @@ pub struct FieldWork {
     block: Block,
 }
 
+impl FieldWork {
+    /// Returns the value of an operation that is equal for all bodies.
+    pub(super) fn value(&self, id: Id) -> Number {
+        self.values[id]
+    }
+}
+
 impl FieldProgram {
     /// Returns memory for evaluations.
     pub fn work(&self) -> Result<FieldWork> {
@@ -170,6 +177,6 @@ fn lane_of(work: &FieldWork, place: Operand, lane: usize) -> f64 {
     number(Scalar::F64, bits).widened().to_f64()
 }
 
-fn factorial(number: usize) -> f64 {
+pub(super) fn factorial(number: usize) -> f64 {
     (1..=number).product::<usize>() as f64
 }

@@ -9,8 +9,6 @@
 mod layout;
 mod sums;
 
-use std::collections::HashMap;
-
 use kyoho_core::memory::{self, collected};
 use kyoho_core::{CHUNK, Result, SLICE_GROUPS, SLICES};
 use kyoho_language::limbs::{LimbProgram, Statements, Variable};
@@ -20,7 +18,7 @@ use kyoho_language::types::Scalar;
 
 pub use layout::Layout;
 
-use super::writer::{Header, Name, Operation, Place, Row, TEXT, Writer};
+use kyoho_language::kernels::{Header, Name, Names, Operation, Place, Row, TEXT, Writer, operand, with_operation};
 
 /// The threads of a block.
 pub const THREADS: usize = 128;
@@ -77,9 +75,6 @@ pub fn text<W: Writer>(mut writer: W, program: &LimbProgram, layout: &Layout) ->
     kernels.write_rows(8, Scalar::U32);
     writer.finish()
 }
-
-/// The names of the values of a list.
-type Names = HashMap<Id, Name>;
 
 /// Adds names to others.
 fn extend(names: &mut Names, more: impl IntoIterator<Item = (Id, Name)>) -> Result<()> {
@@ -145,35 +140,6 @@ impl<W: Writer> Kernels<'_, W> {
         self.writer.load(scalar, &Place { memory: "columns", terms: &terms })
     }
 
-    /// Returns the name of an operand.
-    fn operand(&mut self, nodes: &[Node], id: Id, names: &Names) -> Name {
-        match (names.get(&id), nodes[id].op) {
-            (Some(name), _) => name.clone(),
-            (None, Op::Constant(number)) => self.writer.constant(number),
-            // Lists have operands before what needs them.
-            (None, _) => String::new(),
-        }
-    }
-
-    /// Writes an operation with the names of its operands.
-    fn with_operation<R>(
-        &mut self,
-        nodes: &[Node],
-        id: Id,
-        names: &Names,
-        write: impl FnOnce(&mut W, &Operation) -> R,
-    ) -> R {
-        let Node { op, scalar, .. } = nodes[id];
-        let ids: Vec<Id> = op.operands().collect();
-        let operands: Vec<Name> = ids.iter().map(|operand| self.operand(nodes, *operand, names)).collect();
-        let place = |k: usize| operands.get(k).unwrap_or(&operands[0]);
-        let of = match op {
-            Op::Select(..) => scalar,
-            _ => nodes[ids[0]].scalar,
-        };
-        write(self.writer, &Operation { op, scalar, of, operands: [place(0), place(1), place(2)] })
-    }
-
     /// Writes the operations of some stages, where inputs are named already.
     fn operations(&mut self, nodes: &[Node], is_wanted: impl Fn(Id) -> bool, names: &mut Names) -> Result<()> {
         for (id, node) in nodes.iter().enumerate() {
@@ -183,12 +149,12 @@ impl<W: Writer> Kernels<'_, W> {
             let name = match node.op {
                 Op::Constant(_) | Op::Input(_) => continue,
                 Op::Element(table, index) => {
-                    let index = self.operand(nodes, index, names);
+                    let index = operand(self.writer, nodes, index, names);
                     let (one, first) = (self.writer.whole(1), self.layout.tables[table] as u32);
                     let terms = [(&one, first), (&index, node.scalar.size() as u32)];
                     self.writer.load(node.scalar, &Place { memory: "tables", terms: &terms })
                 }
-                _ => self.with_operation(nodes, id, names, |writer, operation| writer.operation(operation)),
+                _ => with_operation(self.writer, nodes, id, names, |writer, operation| writer.operation(operation)),
             };
             memory::insert(names, (id, name), TEXT)?;
         }
@@ -243,13 +209,13 @@ impl<W: Writer> Kernels<'_, W> {
         self.operations(nodes, |id| nodes[id].stage == Stage::Pair && !own.contains(&Some(id)), &mut names)?;
         for (update, own) in statements.updates.iter().zip(own) {
             let (variable, scalar) = (&variables[update.variable], self.program.variables[update.variable].scalar);
-            let condition = update.condition.map(|id| self.operand(nodes, id, &names));
+            let condition = update.condition.map(|id| operand(self.writer, nodes, id, &names));
             match own {
-                Some(id) => self.with_operation(nodes, id, &names, |writer, operation| {
+                Some(id) => with_operation(self.writer, nodes, id, &names, |writer, operation| {
                     writer.assign_operation(variable, operation, condition.as_ref());
                 }),
                 None => {
-                    let value = self.operand(nodes, update.value, &names);
+                    let value = operand(self.writer, nodes, update.value, &names);
                     self.writer.assign(variable, scalar, &value, condition.as_ref());
                 }
             }
@@ -278,7 +244,7 @@ impl<W: Writer> Kernels<'_, W> {
         self.operations(nodes, |id| nodes[id].stage == Stage::Source, &mut names)?;
         let one = self.writer.whole(1);
         for cell in &layout.record {
-            let value = self.operand(nodes, cell.id, &names);
+            let value = operand(self.writer, nodes, cell.id, &names);
             let terms = [(&source, layout.record_bytes as u32), (&one, cell.byte as u32)];
             self.writer.store(cell.scalar, &Place { memory: "records", terms: &terms }, &value);
         }

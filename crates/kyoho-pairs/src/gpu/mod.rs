@@ -4,17 +4,12 @@
 
 mod device;
 mod kernel;
-mod opencl;
 mod products;
-mod ptx;
 mod run;
 mod speed;
-mod writer;
 
 use std::fmt;
 use std::ops::Range;
-
-use sha2::{Digest, Sha256};
 
 use kyoho_core::{Error, Result, memory};
 use kyoho_hal::Backend;
@@ -22,6 +17,7 @@ use kyoho_hal::cuda::Cuda;
 use kyoho_hal::gpu::{Code, Gpu, Images};
 use kyoho_hal::opencl::OpenCl;
 use kyoho_language::PairProgram;
+use kyoho_language::kernels::{OpenClText, PtxText};
 use kyoho_language::limbs::LimbProgram;
 use kyoho_language::syntax::Side as Body;
 use kyoho_language::types::Type;
@@ -29,13 +25,8 @@ use kyoho_language::types::Type;
 use super::{Columns, DeviceRows, Given, PairLists, PairSums};
 use device::OnDevice;
 use kernel::{Layout, PIECE, THREADS};
-use opencl::OpenClText;
-use ptx::PtxText;
 use run::{ChangedRows, Results, Run, tables, values};
 pub use speed::Bound;
-
-/// The differences between CUDA and OpenCL, for OpenCL.
-const PRELUDE: &str = include_str!("../../../../kernels/prelude_opencl.h");
 
 /// Returns the lists and the layout of an interaction for GPUs.
 fn lowered(pairs: &PairProgram) -> Result<(LimbProgram, Layout)> {
@@ -47,8 +38,8 @@ fn lowered(pairs: &PairProgram) -> Result<(LimbProgram, Layout)> {
 /// Returns the text of the kernels of lists, in PTX or in OpenCL C.
 fn written(backend: Backend, program: &LimbProgram, layout: &Layout) -> Result<String> {
     match backend {
-        Backend::OpenCl => kernel::text(OpenClText::new(PRELUDE), program, layout),
-        _ => kernel::text(PtxText::new(), program, layout),
+        Backend::OpenCl => kernel::text(OpenClText::default(), program, layout),
+        _ => kernel::text(PtxText::default(), program, layout),
     }
 }
 
@@ -73,11 +64,6 @@ fn opened(backend: Backend, devices: &[usize], pairs: &PairProgram) -> Result<Bo
         Backend::OpenCl => Ok(Box::new(GpuPairs::new(backend, devices, pairs, OpenCl::open)?)),
         _ => Ok(Box::new(GpuPairs::new(backend, devices, pairs, Cuda::open)?)),
     }
-}
-
-/// Returns a name for a text that no other has.
-fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(12).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The sums of a pair interaction by GPUs.
@@ -107,11 +93,12 @@ impl<G: Gpu> GpuPairs<G> {
     ) -> Result<GpuPairs<G>> {
         let (program, layout) = lowered(pairs)?;
         let text = written(backend, &program, &layout)?;
-        let (name, images, source) = match backend {
-            Backend::OpenCl => (format!("pair {} {}", pairs.name, digest(&text)), Images::Ptx(""), &text[..]),
-            _ => (format!("pair {}", pairs.name), Images::Ptx(&text), ""),
+        let (ptx, source) = match backend {
+            Backend::OpenCl => ("", &text[..]),
+            _ => (&text[..], ""),
         };
-        let code = Code { name: &name, images, source, defines: &[] };
+        let name = format!("pair {}", pairs.name);
+        let code = Code { name: &name, images: Images::Ptx(ptx), source, defines: &[] };
         let numbers = devices.to_vec();
         let devices = devices.iter().map(|number| OnDevice::new(open(*number)?, &code)).collect::<Result<_>>()?;
         Ok(GpuPairs { backend, numbers, program, layout, sinks: 0, devices })

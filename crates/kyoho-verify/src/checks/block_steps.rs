@@ -2,12 +2,13 @@
 
 use crate::models::plummer;
 use crate::{Check, Findings, Needs, Target};
-use kyoho_core::{Order, Result};
+use kyoho_core::{Level, Order, Result};
 use kyoho_engine::{Setup, Stepper, System};
 use kyoho_integrators::body::Body;
 use kyoho_integrators::encounters::Encounters;
+use kyoho_integrators::fields::{Centre, Field, Fields};
 use kyoho_integrators::plan::{Plan, StepCriterion, usual_eta};
-use kyoho_integrators::{Counts, Integrator, of};
+use kyoho_integrators::{Counts, Integrator, in_fields};
 
 /// A run of several intervals, each of which may end early.
 struct Case {
@@ -18,6 +19,8 @@ struct Case {
     approach: f64,
     /// The numbers of block steps after which the caller ends an interval; 0 for never.
     stops: [u64; 3],
+    /// The fields in which the bodies are.
+    fields: Vec<Field>,
 }
 
 /// All that can be told of a run after each of its intervals.
@@ -72,9 +75,29 @@ fn pair(eccentricity: f64) -> Vec<Body> {
     vec![body(1.0), body(-1.0)]
 }
 
-fn cases(target: &Target) -> Vec<Case> {
+/// A field of conditions, time and velocities, as a text.
+const WIND: &str = "pair wind
+i      pos: vec3<f64>, vel: vec3<f64>
+param  strength: f64, time: f64
+result acceleration: vec3<f64> sum
+body
+  gust = strength * (1 + time) / (1 + norm2(i.pos))
+  acceleration -= select(i.pos.z < 0.1, gust, 2 * gust) * (i.vel - vec3(0.1, time^2, 0))
+";
+
+/// Fields of arithmetic and roots, with one of which the centre moves.
+fn fields(order: Order) -> Result<Vec<Field>> {
+    let field = |given: &str, parameters: &[(&str, &[f64])]| Field::new(given, parameters, order, Level::best());
+    let disk = field("miyamoto_nagai", &[("mass", &[5.0]), ("radius", &[2.0]), ("height", &[0.3])])?;
+    let nodes = [[3.0, 0.0, 0.0], [2.0, 2.0, 0.1], [0.0, 3.0, 0.3]];
+    let centre = Centre::new(&[0.0, 0.1, 0.3], &nodes, None)?;
+    let passing = field("plummer", &[("mass", &[0.5]), ("radius", &[0.2])])?.with_centre(Some(centre));
+    Ok(vec![disk, field(WIND, &[("strength", &[0.3])])?, passing])
+}
+
+fn cases(target: &Target) -> Result<Vec<Case>> {
     let usual = plan(target, 1.0 / 16.0);
-    let of = |name, bodies, plan| Case { name, bodies, plan, approach: 0.0, stops: [0; 3] };
+    let of = |name, bodies, plan| Case { name, bodies, plan, approach: 0.0, stops: [0; 3], fields: vec![] };
     let cluster_of = |name, plan: Plan| of(name, cluster(200), plan);
     let with = |criterion| Plan { criterion, ..usual.clone() };
     let mut cases = vec![
@@ -88,18 +111,27 @@ fn cases(target: &Target) -> Vec<Case> {
         of("a pair that passes closely", pair(0.99), Plan { softening: 0.0, ..plan(target, 3.5) }),
         of("a pair in short steps", pair(0.9), Plan { softening: 0.0, shortest: 1e-3, ..plan(target, 3.5) }),
         of("one body", cluster(1), usual.clone()),
+        Case {
+            fields: fields(target.setup.order)?,
+            approach: 0.04,
+            stops: [0, 5, 0],
+            ..cluster_of("fields and approaches", usual.clone())
+        },
+        Case { fields: fields(target.setup.order)?, ..of("one body in fields", cluster(1), usual.clone()) },
     ];
     if target.setup.order > Order::Fourth {
         cases.push(cluster_of("the criterion of the order", with(StepCriterion::Order)));
         cases.push(cluster_of("the average of criteria", with(StepCriterion::Average)));
     }
-    cases
+    Ok(cases)
 }
 
 /// Makes a run, and returns what is told after each interval, and how many block steps a device made.
 fn run(target: &Target, case: &Case, stepper: Stepper) -> Result<(Vec<Told>, u64)> {
     let setup = Setup { block_steps: Some(stepper), ..target.setup.clone() };
-    let mut integrator = of(System::new(&setup)?, &case.plan, case.bodies.clone())?;
+    let mut fields = Fields::new(case.plan.gravity, 1);
+    fields.replace(case.fields.clone());
+    let mut integrator = in_fields(System::new(&setup)?, &case.plan, case.bodies.clone(), fields)?;
     integrator.watch(Encounters::new(case.approach, vec![0.0; case.bodies.len()]));
     let told = case.stops.into_iter().map(|stop| interval(&mut *integrator, stop)).collect::<Result<_>>()?;
     Ok((told, integrator.block_steps_of_device()))
@@ -147,7 +179,7 @@ pub const SAME_BITS: Check = Check {
     promise: "a device makes the block steps that the host makes with its forces, to the bit",
     needs: Needs::BlockSteps,
     run: |target, findings| {
-        for case in cases(target) {
+        for case in cases(target)? {
             let (by_host, of_host) = run(target, &case, Stepper::Host)?;
             let (by_device, of_device) = run(target, &case, Stepper::Device)?;
             // What the host makes after encounters and where a caller ends an interval is not a device's.

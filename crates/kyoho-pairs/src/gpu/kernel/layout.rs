@@ -3,14 +3,13 @@
 use kyoho_core::memory::{self, collected};
 use kyoho_core::{CHUNK, Error, Result};
 use kyoho_language::PairProgram;
+use kyoho_language::kernels::MOST_VALUES;
 use kyoho_language::limbs::{Component, LimbProgram};
 use kyoho_language::list::{Id, Stage};
 use kyoho_language::types::Scalar;
 
 /// The most bytes of the shared memory of a block.
 const SHARED: usize = 32 << 10;
-/// The most bytes of the structure of parameters.
-const MOST_VALUES: usize = 3072;
 /// The operations up to which pairs of single precision are written out several times in a loop; half
 /// as many where doubles occur.
 const WRITTEN_OUT: usize = 1 << 10;

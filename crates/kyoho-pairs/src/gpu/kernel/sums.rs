@@ -4,8 +4,8 @@ use kyoho_core::{Result, SLICES};
 use kyoho_language::list::Two;
 use kyoho_language::types::Scalar;
 
-use super::super::writer::{Name, Place, Row, Writer};
 use super::{Kernels, Names, THREADS, copied, extend};
+use kyoho_language::kernels::{Name, Place, Row, Writer};
 
 /// A sink of a thread, while its pairs are summed.
 struct SummedSink {

@@ -1,12 +1,25 @@
-//! The texts of kernels: what a language for GPUs has to offer.
+//! The texts of kernels: what a language for GPUs has to offer ([`Writer`]), in PTX for NVIDIA's
+//! driver ([`PtxText`]) and in OpenCL C ([`OpenClText`]).
+
+mod opencl;
+mod ptx;
+
+use std::collections::HashMap;
 
 use kyoho_core::Result;
-use kyoho_language::list::{Op, Two};
-use kyoho_language::number::Number;
-use kyoho_language::types::Scalar;
+
+use crate::list::{Id, Node, Op, Two};
+use crate::number::Number;
+use crate::types::Scalar;
+
+pub use opencl::OpenClText;
+pub use ptx::PtxText;
 
 /// What there is no memory for if a text cannot be written.
-pub const TEXT: &str = "the text of the kernels of a pair interaction";
+pub const TEXT: &str = "the text of the kernels of an interaction";
+
+/// The bytes of the structure of parameters that a kernel may have.
+pub const MOST_VALUES: usize = 3072;
 
 /// A register, or a number as the language writes it.
 pub type Name = String;
@@ -113,4 +126,36 @@ pub trait Writer {
     fn of_whole(&mut self, two: Two, a: &Name, b: &Name) -> Name {
         self.operation(&Operation { op: Op::Two(two, 0, 0), scalar: Scalar::U32, of: Scalar::U32, operands: [a, b, b] })
     }
+}
+
+/// The names of the values of a list.
+pub type Names = HashMap<Id, Name>;
+
+/// Returns the name of an operand. Lists have operands before what needs them.
+pub fn operand<W: Writer>(writer: &mut W, nodes: &[Node], id: Id, names: &Names) -> Name {
+    match (names.get(&id), nodes[id].op) {
+        (Some(name), _) => name.clone(),
+        (None, Op::Constant(number)) => writer.constant(number),
+        (None, _) => String::new(),
+    }
+}
+
+/// Writes an operation of a list with the names of its operands.
+pub fn with_operation<W: Writer, R>(
+    writer: &mut W,
+    nodes: &[Node],
+    id: Id,
+    names: &Names,
+    write: impl FnOnce(&mut W, &Operation) -> R,
+) -> R {
+    let Node { op, scalar, .. } = nodes[id];
+    let mut operands = [const { Name::new() }; 3];
+    let mut of = scalar;
+    for (place, id) in op.operands().enumerate() {
+        operands[place] = operand(writer, nodes, id, names);
+        if place == 0 && !matches!(op, Op::Select(..)) {
+            of = nodes[id].scalar;
+        }
+    }
+    write(writer, &Operation { op, scalar, of, operands: operands.each_ref() })
 }

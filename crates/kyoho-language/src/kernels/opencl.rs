@@ -2,13 +2,16 @@
 
 use std::fmt::Write;
 
+use crate::list::{Comparison, Function, Op, Two};
+use crate::number::Number;
+use crate::types::Scalar;
 use kyoho_core::Result;
 use kyoho_core::memory::Text;
-use kyoho_language::list::{Comparison, Function, Op, Two};
-use kyoho_language::number::Number;
-use kyoho_language::types::Scalar;
 
-use super::writer::{Header, Name, Operation, Place, Row, TEXT, Writer};
+use super::{Header, Name, Operation, Place, Row, TEXT, Writer};
+
+/// The differences between CUDA and OpenCL, for OpenCL.
+const PRELUDE: &str = include_str!("../../../../kernels/prelude_opencl.h");
 
 /// A text in OpenCL C.
 pub struct OpenClText {
@@ -31,14 +34,13 @@ fn place_of(place: &Place) -> String {
     format!("{} + {}", place.memory, terms.collect::<Vec<_>>().join(" + "))
 }
 
-impl OpenClText {
-    /// Begins a text with the definitions that all kernels have.
-    pub fn new(prelude: &str) -> OpenClText {
+impl Default for OpenClText {
+    fn default() -> OpenClText {
         let mut text = Text::new(TEXT);
         // Writing to a text never fails.
         let _ = write!(
             text,
-            "{prelude}\n\
+            "{PRELUDE}\n\
              FUNCTION double inverse_sqrt_64(double value)\n\
              {{\n    double root;\n    INVERSE_SQRT_SEED_64(root, value);\n\
              \x20   const uint2 words = as_uint2(root);\n\
@@ -48,7 +50,9 @@ impl OpenClText {
         );
         OpenClText { text, names: 0, depth: 0 }
     }
+}
 
+impl OpenClText {
     fn line(&mut self, line: &str) {
         let indent = 4 * self.depth;
         let _ = writeln!(self.text, "{:indent$}{line}", "");

@@ -3,13 +3,13 @@
 
 use std::fmt::Write;
 
+use crate::list::{Comparison, Function, Op, Two};
+use crate::number::Number;
+use crate::types::Scalar;
 use kyoho_core::Result;
 use kyoho_core::memory::Text;
-use kyoho_language::list::{Comparison, Function, Op, Two};
-use kyoho_language::number::Number;
-use kyoho_language::types::Scalar;
 
-use super::writer::{Header, Name, Operation, Place, Row, TEXT, Writer};
+use super::{Header, Name, Operation, Place, Row, TEXT, Writer};
 
 /// The oldest version of the language that has all that is written here, and the oldest GPUs.
 const HEAD: &str = ".version 6.0\n.target sm_50\n.address_size 64\n";
@@ -67,9 +67,8 @@ fn suffix(scalar: Scalar) -> &'static str {
     }
 }
 
-impl PtxText {
-    /// Begins a text.
-    pub fn new() -> PtxText {
+impl Default for PtxText {
+    fn default() -> PtxText {
         PtxText {
             text: Text::new(TEXT),
             body: Text::new(TEXT),
@@ -80,7 +79,9 @@ impl PtxText {
             calls: false,
         }
     }
+}
 
+impl PtxText {
     fn line(&mut self, line: &str) {
         // Writing to a text never fails.
         let _ = writeln!(self.body, "\t{line}");
