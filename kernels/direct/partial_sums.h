@@ -74,7 +74,8 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
     }
     SYNC;
 
-    const int slice_groups = step->slices / SLICES_OF_GROUP;
+    // Slices without chunks are left out. Launches have all slices, or every second, fourth or eighth.
+    const int slice_groups = SLICE_GROUPS >> COUNT_BITS((uint)step->slice_step - 1);
     for (int item = THREAD; item < here * N_OUTPUTS; item += threads) {
         const int sink = item / N_OUTPUTS, output = item % N_OUTPUTS;
         double sums[SLICE_GROUPS];
@@ -82,8 +83,10 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
         for (int slice_group = 0; slice_group < SLICE_GROUPS; ++slice_group) {
             sums[slice_group] = 0.0;
             UNROLL
-            for (int turn = 0; turn < SLICES_OF_GROUP; ++turn)
-                sums[slice_group] += slice_group < slice_groups ? end->sums[slice_group + turn * slice_groups][output][sink] : 0.0;
+            for (int turn = 0; turn < SLICES_OF_GROUP; ++turn) {
+                const int slice = slice_group + turn * slice_groups;
+                sums[slice_group] += slice_group < slice_groups && slice < step->slices ? end->sums[slice][output][sink] : 0.0;
+            }
         }
         UNROLL
         for (int apart = SLICE_GROUPS / 2; apart > 0; apart /= 2) {
@@ -105,9 +108,9 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
             nearest[slice_group] = 0;
             UNROLL
             for (int turn = 0; turn < SLICES_OF_GROUP; ++turn) {
-                const int slice = slice_group < slice_groups ? slice_group + turn * slice_groups : 0;
-                const double candidate = end->distances[slice][sink];
-                if (slice_group < slice_groups && candidate < distances[slice_group]) {
+                const int slice = slice_group + turn * slice_groups, there = slice_group < slice_groups && slice < step->slices;
+                const double candidate = end->distances[there ? slice : 0][sink];
+                if (there && candidate < distances[slice_group]) {
                     distances[slice_group] = candidate;
                     nearest[slice_group] = slice;
                 }

@@ -29,7 +29,7 @@ fn chained_plans(options: &DeviceOptions, bodies: usize, chunks: usize) -> Resul
     let (mut chosen, mut most) = (Vec::new(), 0);
     let most_sinks = if bodies <= MOST_BODIES { bodies.next_power_of_two() } else { 0 };
     for (sinks, plan) in plans(options, most_sinks, chunks)? {
-        let rows = plan.segments * SLICES * sinks.next_multiple_of(STRIDE);
+        let rows = plan.segments * SLICES.min(chunks).max(1) * sinks.next_multiple_of(STRIDE);
         let is_summed = CHAINED.iter().any(|shape| SHAPES[*shape].accumulators(interaction) == plan.accumulators);
         if !is_summed || rows * bytes_of_row > PARTIAL_SUMS_BYTES {
             break;
@@ -95,7 +95,7 @@ impl<G: Gpu> GpuDevice<G> {
             skip_own_index: 1,
             is_dense: i32::from(self.on.store.is_dense()),
             slice_step: 1,
-            slices: SLICES as i32,
+            slices: SLICES.min(chunks).max(1) as i32,
             ..Step::of(&block)
         };
         let [shortest, longest] = rules.limits;

@@ -33,17 +33,25 @@ pub struct Piece {
     pub results: Range<usize>,
 }
 
+/// Returns the number of slices of an assignment that have some of this many chunks, at least one.
+pub fn filled_slices(assignment: &Assignment, chunks: usize) -> usize {
+    assignment.slices().filter(|slice| *slice < chunks).count().max(1)
+}
+
 /// Divides the sinks of an assignment into pieces, whose partial sums fit in the memory for them.
-/// Without chunks of sources there are none. `sequence` is the number of the last piece.
+/// Without chunks of sources there are none. `sequence` is the number of the last piece. Where the host
+/// does not hand over the sums (`stays`), pieces need not be small.
 pub fn divide(
     pieces: &mut Vec<Piece>,
     sequence: &mut u32,
     interaction: &Interaction,
     (assignment, chunks, segments): (&Assignment, usize, usize),
+    stays: bool,
 ) -> Result<()> {
     let ni = if chunks == 0 { 0 } else { assignment.sinks.len() };
-    let bytes = segments * assignment.slices().len() * (8 * interaction.n_outputs + 12);
-    let piece = (PAIRS_OF_PIECE / (CHUNK * chunks.max(1)) / 64 * 64).clamp(PIECE[0], PIECE[1]);
+    let bytes = segments * filled_slices(assignment, chunks) * (8 * interaction.n_outputs + 12);
+    let largest = if stays { usize::MAX } else { PIECE[1] };
+    let piece = (PAIRS_OF_PIECE / (CHUNK * chunks.max(1)) / 64 * 64).clamp(PIECE[0], largest);
     let most = (PARTIAL_SUMS_BYTES / bytes.max(1) / 64 * 64).clamp(64, piece);
     let length = if ni <= most + most / 2 && most == piece { ni } else { most };
     let Interaction { n_outputs, nearest, .. } = *interaction;
@@ -53,8 +61,8 @@ pub fn divide(
         let left = ni - first;
         // What the host does with the first piece and with the last ones nothing hides, so they
         // are smaller.
-        let length = if first == 0 && length < ni { length.min(PIECE[0]) } else { length };
-        let halves = first > 0 && left <= length && left > piece / PARTS_OF_PIECE;
+        let length = if first == 0 && length < ni && !stays { length.min(PIECE[0]) } else { length };
+        let halves = first > 0 && !stays && left <= length && left > piece / PARTS_OF_PIECE;
         let length = if halves { (left / 2).next_multiple_of(64) } else { length };
         let sinks = first..ni.min(first + length);
         let stride = sinks.len().next_multiple_of(STRIDE);

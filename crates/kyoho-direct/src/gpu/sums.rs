@@ -177,16 +177,19 @@ impl<G: Gpu> DirectSums<G> {
         predicted: bool,
     ) -> (f64, usize) {
         let interaction = &options.interaction;
-        let work = Work { interaction, plan, ni, chunks: chunks.div_ceil(sets), slices: SLICES / sets, predicted };
+        let chunks = chunks.div_ceil(sets);
+        let slices = (SLICES / sets).min(chunks).max(1);
+        let work = Work { interaction, plan, ni, chunks, slices, predicted };
         reduction::shape(&self.costs, work, options.shape.map(|shape| shape.place))
     }
 
-    fn divide(&mut self, interaction: &Interaction, chunks: usize, segments: usize) -> Result<()> {
-        pieces::divide(&mut self.pieces, &mut self.sequence, interaction, (&self.assignment, chunks, segments))
+    fn divide(&mut self, interaction: &Interaction, (chunks, segments): (usize, usize), stays: bool) -> Result<()> {
+        let of = (&self.assignment, chunks, segments);
+        pieces::divide(&mut self.pieces, &mut self.sequence, interaction, of, stays)
     }
 
-    fn make_room_for_partial_sums(&mut self, on: &GpuSources<G>, segments: usize) -> Result<()> {
-        let rows_of_sink = segments * self.assignment.slices().len();
+    fn make_room_for_partial_sums(&mut self, on: &GpuSources<G>, chunks: usize, segments: usize) -> Result<()> {
+        let rows_of_sink = segments * pieces::filled_slices(&self.assignment, chunks);
         let of_sink = (rows_of_sink, on.options.interaction.n_outputs);
         pieces::make_room(&mut self.partial_sums, &on.gpu, &self.pieces, of_sink)
     }
@@ -201,10 +204,10 @@ impl<G: Gpu> DirectSums<G> {
         let is_predicted = on.is_predicted(&PredictionTarget::of(block), &assignment);
         let ni = block.sinks.len().max(1);
         let (plan, number) = self.choose(&on.options, ni, &assignment, chunks.max(1), is_predicted);
-        self.divide(&interaction, chunks, plan.segments)?;
+        self.divide(&interaction, (chunks, plan.segments), false)?;
         let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
         self.outbox.make_room(&on.gpu, bytes_of_results, self.pieces.len())?;
-        self.make_room_for_partial_sums(on, plan.segments)?;
+        self.make_room_for_partial_sums(on, chunks, plan.segments)?;
         let lines = missed.lines().len() + fresh.lines().len();
         let on_device = match block.sinks_on_device {
             true => Some([on.taken.address(), on.kept(bytes_of_results)?.address()]),
@@ -218,7 +221,7 @@ impl<G: Gpu> DirectSums<G> {
             chunks: chunks as i32,
             first_slice: assignment.set as i32,
             slice_step: assignment.sets as i32,
-            slices: assignment.slices().len() as i32,
+            slices: pieces::filled_slices(&assignment, chunks) as i32,
             segments: plan.segments as i32,
             skip_own_index: i32::from(block.skip_own_index),
             is_dense: i32::from(on.store.is_dense()),
@@ -249,16 +252,16 @@ impl<G: Gpu> DirectSums<G> {
         self.assignment = Assignment::whole(count);
         (self.keeps_results, self.is_by_letter) = (true, false);
         let (plan, shape) = self.choose(&on.options, count, &self.assignment.clone(), chunks, false);
-        self.divide(&interaction, chunks, plan.segments)?;
+        self.divide(&interaction, (chunks, plan.segments), true)?;
         let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
         self.outbox.make_room(&on.gpu, 0, self.pieces.len())?;
-        self.make_room_for_partial_sums(on, plan.segments)?;
+        self.make_room_for_partial_sums(on, chunks, plan.segments)?;
         on.inbox.make_room(&on.gpu, 0, 0)?;
         on.store.make_room_for_predicted(&on.gpu)?;
         let results = on.kept(bytes_of_results)?.address();
         let step = Step {
             slice_step: 1,
-            slices: SLICES as i32,
+            slices: pieces::filled_slices(&self.assignment, chunks) as i32,
             segments: plan.segments as i32,
             accumulators: plan.accumulators as i32,
             ..*of_block

@@ -140,7 +140,7 @@ shared_structure! {
         first_slice: i32,
         /// The distance between its slices.
         slice_step: i32,
-        /// The number of its slices.
+        /// The number of its slices that have chunks, at least one: those behind are empty.
         slices: i32,
         /// The number of segments of each slice.
         segments: i32,
