@@ -10,6 +10,16 @@ use super::{CLOSE, LEAVE, Subsystems, WHAT};
 use crate::body::{Body, Vector, length, vector};
 use crate::subsystems::Subsystem;
 
+/// Returns the axis along which places are farthest apart; of equal ones the first.
+pub(super) fn longest_axis(places: impl Iterator<Item = Vector>) -> usize {
+    let mut ends = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
+    for place in places {
+        ends = [vector(|k| ends[0][k].min(place[k])), vector(|k| ends[1][k].max(place[k]))];
+    }
+    let extent = |axis: usize| ends[1][axis] - ends[0][axis];
+    (1..3).fold(0, |longest, axis| if extent(axis) > extent(longest) { axis } else { longest })
+}
+
 impl Subsystems {
     /// Forgets all and finds them anew among bodies by their numbers.
     pub fn find(&mut self, count: usize, gravity: f64, body: impl Fn(usize) -> Body) -> Result<()> {
@@ -17,14 +27,16 @@ impl Subsystems {
             self.radius = usual_radius(count, &body)?;
         }
         let mut parts = Joined::new(count)?;
-        // Along one axis, so that only those next to one another are compared.
+        // Along the axis on which they are farthest apart, so that only those next to one another are
+        // compared.
+        let axis = longest_axis((0..count).map(|number| body(number).position));
         let mut order = memory::collected(0..count, WHAT)?;
-        order.sort_unstable_by(|one, other| body(*one).position[0].total_cmp(&body(*other).position[0]));
+        order.sort_unstable_by(|one, other| body(*one).position[axis].total_cmp(&body(*other).position[axis]));
         for (place, &one) in order.iter().enumerate() {
             let first = body(one);
             for &other in &order[place + 1..] {
                 let second = body(other);
-                if second.position[0] - first.position[0] >= self.leave() {
+                if second.position[axis] - first.position[axis] >= self.leave() {
                     break;
                 }
                 if joins(&first, &second, self.radius, gravity) {

@@ -1,6 +1,7 @@
 use kyoho_core::{Order, Precision};
 use kyoho_engine::{Setup, System};
 
+use super::changes;
 use crate::Integrator;
 use crate::body::{Body, Vector, length, vector};
 use crate::energy::Energies;
@@ -164,4 +165,13 @@ fn a_binary_joins_a_triple_before_it_meets_the_binary_in_it() {
         worst = worst.max((energy(&hermite) / before - 1.0).abs());
     }
     assert!(worst < 2e-4, "{worst:e}");
+}
+
+#[test]
+fn bodies_are_ordered_along_the_axis_on_which_they_are_farthest_apart() {
+    let of = |places: &[Vector]| changes::longest_axis(places.iter().copied());
+    assert_eq!(of(&[[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [1.0, 0.0, 3.0]]), 2);
+    assert_eq!(of(&[[-5.0, 0.0, 0.0], [1.0, 2.0, 0.0], [1.0, 0.0, 3.0]]), 0);
+    assert_eq!(of(&[[1.0; 3]]), 0);
+    assert_eq!(of(&[]), 0);
 }
