@@ -13,10 +13,11 @@ from ._numbers import FLOAT64, INT32, INT64, plain, readable, refuse_units_and_m
 from ._structures import CUDA, DD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _NDARRAY = numpy.ndarray
-_BYTE = c_char.from_buffer
+# Arrays are buffers; the types of older numpy do not say so.
+_BYTE: Callable[[Any], c_char] = c_char.from_buffer
 _HOST = "memory of the host"
 
 

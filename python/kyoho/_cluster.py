@@ -705,7 +705,7 @@ class Cluster(Handle):
         check(library.kyoho_integrator_describe(self._own(), byref(found)))
         jump = EnergyJump(*(getattr(found, f"jump_{name}") for name in EnergyJump._fields))
         counts = (getattr(found, name) for name in Integration._fields[:-1])
-        made = Integration(*counts, self._given_jump(jump) if found.energy_jumps else None)
+        made = Integration._make((*counts, self._given_jump(jump) if found.energy_jumps else None))
         return made._replace(time=self._given(made.time, "time"))
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctypes import addressof, c_char, sizeof
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -11,6 +11,9 @@ from . import _structures as structures
 from ._arrays import Arrays, LimbArrays
 from ._devices import empty_like
 from ._errors import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _SIZE = sizeof(structures.Forces)
 NAMES = ("potentials", "accelerations", "jerks", "snaps", "crackles", "nearest", "nearest_distance2")
@@ -20,7 +23,8 @@ _VECTORS = frozenset(("accelerations", "jerks", "snaps", "crackles"))
 _EMPTY = numpy.empty
 _FLOAT64 = numpy.dtype(numpy.float64)
 _INT32 = numpy.dtype(numpy.int32)
-_BYTE = c_char.from_buffer
+# Arrays are buffers; the types of older numpy do not say so.
+_BYTE: Callable[[Any], c_char] = c_char.from_buffer
 
 
 class Sources(NamedTuple):

@@ -70,5 +70,6 @@ def test_rotation_curve(tmp_path):
 
 
 def test_three_bodies(tmp_path):
-    [(systems, median, largest, error)] = run("three_bodies.py", tmp_path, "--points", "10", "--steps", "200", "--end", "0.8")
+    options = ("--points", "10", "--steps", "200", "--end", "0.8")
+    [(systems, median, largest, error)] = run("three_bodies.py", tmp_path, *options)
     assert systems > 50 and median < largest and error < 0.1

@@ -39,7 +39,8 @@ def test_systems_do_not_feel_one_another_on_any_number_of_threads():
 
 
 def test_collisions_end_a_system_where_the_radii_touch():
-    end = kyoho.few_body([[-1, 0, 0], [1, 0, 0]], numpy.zeros((2, 3)), [0.5, 0.5], 10, radii=[0.1, 0.2], collisions=True)
+    bodies = ([[-1, 0, 0], [1, 0, 0]], numpy.zeros((2, 3)), [0.5, 0.5])
+    end = kyoho.few_body(*bodies, 10, radii=[0.1, 0.2], collisions=True)
     assert list(end.ends) == ["collision"] and end.touching.tolist() == [[0, 1]]
     assert abs(end.positions[1, 0] - end.positions[0, 0] - 0.3) < 1e-9
 

@@ -41,9 +41,9 @@ OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "t
 OTHERS |= {"method", "quadrupole", "device", "terms", "collisions", "field", "path", "centre", "units", "communicator"}
 OTHERS |= {"subsystems", "binaries", "first", "second"}
 # Results and errors are not called by users; of these the arrays that they hold are looked at when used.
-HOLDERS = {"Backend", "Binary", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces", "Information"}
-HOLDERS |= {"FewBodies", "Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics", "TreeErrors"}
-HOLDERS |= {"Snapshot", "__version__"}
+HOLDERS = {"Backend", "Binary", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces"}
+HOLDERS |= {"Information", "FewBodies", "Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics"}
+HOLDERS |= {"TreeErrors", "Snapshot", "__version__"}
 HOLDERS |= {"model", "Part", "Stars"}
 
 

@@ -10,7 +10,7 @@ mod tensors;
 
 use std::marker::PhantomData;
 
-use super::portable::{Array, LANES_32, LANES_64};
+use super::baseline;
 use super::tile::Tile;
 use crate::expansion::MAX_COMPONENTS;
 use crate::indices::components;
@@ -337,7 +337,7 @@ macro_rules! level {
     };
 }
 
-level!(portable, Array<f32, LANES_32>, Array<f64, LANES_64>);
+level!(portable, baseline::F32, baseline::F64);
 // As in `kernel`, unit tests have the portable level alone.
 #[cfg(all(target_arch = "x86_64", not(test)))]
 level!(avx2, super::super::avx2::F32, super::super::avx2::F64, "avx2,fma");

@@ -8,7 +8,7 @@ use crate::pair::{Eighth, Fourth, PairLaw, RegularFourth, Second, Sixth};
 use kyoho_core::Level;
 use kyoho_core::{Chunk, Interaction, Order, Precision, Scope, Sink};
 
-use super::portable::{Array, LANES_32, LANES_64};
+use super::baseline;
 use super::sum::{self, guard};
 use super::tile::{Group, LaneSums, PredictionTarget, Tile};
 use super::{neighbours, predict};
@@ -175,7 +175,7 @@ macro_rules! level {
     };
 }
 
-level!(portable, false, Array<f32, LANES_32>, Array<f64, LANES_64>);
+level!(portable, false, baseline::F32, baseline::F64);
 // Unit tests compute at the portable level alone, and the other levels take long to compile. Those
 // that run every level are in `tests/` and in the conformance suite.
 #[cfg(all(target_arch = "x86_64", not(test)))]

@@ -1,7 +1,7 @@
 //! Vectors of numbers for each instruction set, and the loops over a tile of sources, for any law.
 //!
-//! `avx512`, `avx2` and [`portable`] implement the numbers that laws are written in. [`tile`] has
-//! the shape of the data, [`sum`] the loop over a tile, [`predict`] the Taylor series, and
+//! `avx512`, `avx2`, `neon` and `portable` implement the numbers that laws are written in. [`tile`]
+//! has the shape of the data, [`sum`] the loop over a tile, [`predict`] the Taylor series, and
 //! [`neighbours`] the searches. [`kernel`] binds a law, a precision and an instruction set into one
 //! object.
 
@@ -14,10 +14,19 @@ mod avx512;
 pub mod expansions;
 pub mod kernel;
 pub mod neighbours;
-pub mod portable;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(not(target_arch = "aarch64"))]
+mod portable;
 pub mod predict;
 pub mod stream;
 pub mod sum;
 pub mod tile;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod vector;
+
+// The vectors that every CPU of the target has.
+#[cfg(target_arch = "aarch64")]
+use neon as baseline;
+#[cfg(not(target_arch = "aarch64"))]
+use portable as baseline;

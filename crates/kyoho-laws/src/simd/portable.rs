@@ -1,21 +1,24 @@
-//! Vectors as plain arrays, for any CPU. The compiler turns them into the vectors that the target
+//! Vectors as plain arrays, for CPUs that have no others here. The compiler turns them into the vectors that the target
 //! has.
 
 use std::ops::{Add, Mul, Sub};
 
 use crate::lanes::{Element, Lanes, Wide};
 
-/// The number of lanes of single precision.
-pub const LANES_32: usize = 8;
-/// The number of lanes of doubles.
-pub const LANES_64: usize = 4;
+const LANES_32: usize = 8;
+const LANES_64: usize = 4;
+
+/// Numbers of 32 bits.
+pub type F32 = Array<f32, LANES_32>;
+/// Numbers of 64 bits.
+pub type F64 = Array<f64, LANES_64>;
 
 /// An array of numbers as a vector.
 #[derive(Clone, Copy)]
 pub struct Array<E, const N: usize>([E; N]);
 
 /// Whether multiply-adds are fused. Without hardware for it, a fused one is a slow library call.
-const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
+const FUSED: bool = cfg!(target_feature = "fma");
 
 macro_rules! portable {
     ($element:ty, $count:expr) => {
@@ -164,7 +167,7 @@ macro_rules! portable {
 portable!(f32, LANES_32);
 portable!(f64, LANES_64);
 
-impl Wide for Array<f64, LANES_64> {
+impl Wide for F64 {
     #[inline(always)]
     unsafe fn store_32(self, to: *mut f32) -> Self {
         let nearest = self.0.map(|value| value as f32);
