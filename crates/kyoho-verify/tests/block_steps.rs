@@ -10,7 +10,7 @@ use kyoho_core::{
 use kyoho_engine::{Setup, Stepper, System};
 use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_integrators::body::Body;
-use kyoho_integrators::fields::{Field, Fields};
+use kyoho_integrators::fields::{Field, Fields, Parameters};
 use kyoho_integrators::groups::Groups;
 use kyoho_integrators::plan::{Plan, StepCriterion};
 use kyoho_integrators::{Counts, in_fields};
@@ -259,7 +259,7 @@ fn logarithms_and_exponentials_of_a_device_are_those_of_the_host_up_to_rounding(
         eprintln!("skipped, as there is no OpenCL device");
         return;
     }
-    let fields: [(&str, &[(&str, &[f64])]); 3] = [
+    let fields: [(&str, &Parameters); 3] = [
         ("power_law_cutoff", &[("mass", &[2.0]), ("exponent", &[1.8]), ("radius", &[0.7])]),
         ("nfw", &[("mass", &[2.0]), ("radius", &[0.7])]),
         ("logarithmic_halo", &[("speed", &[2.0]), ("core", &[0.7]), ("flattening", &[0.9])]),
