@@ -11,6 +11,7 @@ pub mod snapshot_hdf5;
 mod snapshot_header;
 mod softenings;
 mod subsystems;
+mod watch;
 
 use std::time::Instant;
 
@@ -20,6 +21,7 @@ use field_setting::FieldSetting;
 use output::Output;
 use report::{Report, Row};
 use snapshot::{Format, Origin, Snapshot};
+use watch::Watch;
 
 use crate::failure::Result;
 use crate::machine::named;
@@ -94,6 +96,9 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         report.with_softenings((0..groups.count()).map(|group| groups.softening(group)).collect());
     }
     report.over(ranks);
+    let until = from + intervals as f64 * plan.interval;
+    let watch = arguments.watch.filter(|_| ranks.is_first());
+    let watch = watch.map(|port| Watch::new(port, report.title(), [from, until])).transpose()?;
     report.begin(arguments.json)?;
 
     let system = match ranks.team() {
@@ -127,7 +132,14 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     }
     report.initial_energy = meeting.initial_energy;
     let errors = measured(&mut *integrator)?;
-    report.row(Row::new(meeting.time(), energy, meeting.initial_energy, errors), arguments.json)?;
+    let row = Row::new(meeting.time(), energy, meeting.initial_energy, errors);
+    report.row(row, arguments.json)?;
+    let show = |row: Row, integrator: &dyn Integrator| {
+        if let Some(watch) = &watch {
+            watch.show(row.error(), integrator.counts(), integrator.bodies());
+        }
+    };
+    show(row, &*integrator);
     meeting.subsystems = subsystems::Subsystems::of(&*integrator);
     output.write(&meeting, integrator.bodies())?;
 
@@ -138,6 +150,7 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         let approach = integrator.advance(&mut |fraction, blocks| {
             // Showing progress for each of a million blocks would cost more than the blocks.
             if blocks % 256 == 0 {
+                watch.iter().for_each(|watch| watch.pass(meeting.time() + fraction * plan.interval));
                 bar.set_position(((done as f64 + fraction) * PROGRESS) as u64);
             }
             true
@@ -151,6 +164,7 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         let errors = measured(&mut *integrator)?;
         let row = Row::new(meeting.time(), energy, meeting.initial_energy, errors);
         bar.suspend(|| report.row(row, arguments.json))?;
+        show(row, &*integrator);
         bar.set_position(((done + 1) as f64 * PROGRESS) as u64);
         meeting.subsystems = subsystems::Subsystems::of(&*integrator);
         output.write(&meeting, integrator.bodies())?;

@@ -125,6 +125,11 @@ pub struct Arguments {
     /// Draw the relative energy error against time
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
+    /// Show the run on a page for browsers of this machine, at this port of 127.0.0.1 or, without one,
+    /// at a free port; the page ends with the run
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    #[arg(value_parser = count::<u16>(..))]
+    pub watch: Option<u16>,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

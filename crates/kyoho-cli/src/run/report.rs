@@ -40,6 +40,11 @@ struct TreeError {
 }
 
 impl Row {
+    /// Returns the time and the relative error of the energy.
+    pub fn error(&self) -> (f64, f64) {
+        (self.time, self.relative_error)
+    }
+
     /// Returns the energies and their error relative to those at the start, and the errors of a
     /// tree if they were measured.
     pub fn new(time: f64, energy: Energy, initial: f64, errors: Option<TreeErrors>) -> Row {
