@@ -146,9 +146,13 @@ def test_no_communicator_and_one_that_fails(bodies):
     with pytest.raises(kyoho.Error, match="communicator is a int without Get_rank; allowed: .* mpi4py"):
         kyoho.System(communicator=3)
 
+    is_made = threading.Event()
+
     def work(communicator):
         system = system_of(bodies, communicator)
         communicator.failing = communicator.Get_rank() == 0
+        # None fails while another one is still making its system.
+        assert is_made.wait(60) if communicator.failing else not is_made.set()
         for _ in range(2):
             with pytest.raises(kyoho.Error, match="the communicator's function 'all_gather' returned -1"):
                 system.force_all()
