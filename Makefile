@@ -96,7 +96,7 @@ test: test-tools
 test-all: test
 	cargo test --no-fail-fast --package kyoho-articles
 	packaging/need chromium:chromium
-	cargo test --no-fail-fast --package kyoho-cli --test watch
+	cargo test --no-fail-fast --package kyoho-cli --test watch -- --include-ignored
 	$(MAKE) tests-with-amuse
 	$(MAKE) tests-of-wheels
 

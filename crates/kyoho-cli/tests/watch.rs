@@ -104,6 +104,7 @@ const ALONE: [&str; 6] = [
 ];
 
 #[test]
+#[ignore = "it needs Debian's chromium, which make test-all installs"]
 fn a_browser_shows_the_run() {
     let (mut child, address) = watched("run --plummer 300 --eps 0.01 --t-end 1e6 --interval 0.125 --threads 1 --watch");
     let mut browser = Command::new("chromium");
@@ -111,13 +112,9 @@ fn a_browser_shows_the_run() {
     let output = browser.args(ALONE).args([&profile, "--dump-dom", &format!("http://{address}/")]).output();
     child.kill().unwrap();
     child.wait().unwrap();
-    let Ok(output) = output else {
-        eprintln!("skipped, as there is no chromium");
-        return;
-    };
+    let output = output.expect("there is chromium");
     let page = String::from_utf8_lossy(&output.stdout);
     let numbers = page.lines().find(|line| line.contains("id=\"numbers\"")).unwrap_or_else(|| panic!("{page}"));
-    assert!(numbers.contains(" of 1000000, ") || numbers.contains(" of 1.00000e+6, "), "{numbers}");
-    assert!(numbers.contains(" steps in "), "{numbers}");
+    assert!(numbers.contains(" of 1.00000e+6, ") && numbers.contains(" steps in "), "{numbers}");
     assert!(page.contains("<h1 id=\"title\">300 bodies, Hermite 4"), "{page}");
 }

@@ -61,7 +61,7 @@ unsafe fn put_sums(interaction: &Interaction, step: &Step, [sinks, sums, flag]: 
     let (n_outputs, width, set) =
         (interaction.n_outputs, kyoho_core::sinks::width(interaction), step.first_slice as usize);
     let nearest = sums + 8 * n_outputs as u64 * step.stride as u64;
-    assert!((1..=SLICES / step.slice_step as usize).contains(&(step.slices as usize)));
+    assert_eq!(step.slices, step.chunks_of_slices().clamp(1, SLICES as i32 / step.slice_step));
     for sink in 0..step.ni as usize {
         // SAFETY: the caller's promise.
         unsafe {

@@ -139,6 +139,15 @@ impl BlockSteps for FailingDevice {
     }
 }
 
+/// Whether there is an OpenCL device; if not, a test says that it is skipped.
+fn has_opencl() -> bool {
+    let has = Backend::OpenCl.devices().is_ok();
+    if !has {
+        eprintln!("skipped, as there is no OpenCL device");
+    }
+    has
+}
+
 /// Returns the bodies after two intervals, the counts, and the calls about block steps. Every third
 /// body has no mass if `some` have none.
 fn run(stepper: Stepper, fails: usize, some: bool) -> (Vec<Body>, Counts, usize) {
@@ -191,8 +200,7 @@ fn run_in(
 
 #[test]
 fn the_host_goes_on_where_a_device_fails_at_its_block_steps() {
-    if Backend::OpenCl.devices().is_err() {
-        eprintln!("skipped, as there is no OpenCL device");
+    if !has_opencl() {
         return;
     }
     let (bodies, counts, _) = run(Stepper::Host, usize::MAX, false);
@@ -208,8 +216,7 @@ fn the_host_goes_on_where_a_device_fails_at_its_block_steps() {
 
 #[test]
 fn bodies_without_mass_are_no_sources_of_a_device_either() {
-    if Backend::OpenCl.devices().is_err() {
-        eprintln!("skipped, as there is no OpenCL device");
+    if !has_opencl() {
         return;
     }
     let (bodies, counts, _) = run(Stepper::Host, usize::MAX, true);
@@ -235,8 +242,7 @@ fn run_in_field(
 
 #[test]
 fn a_device_adds_the_forces_of_fields_and_the_host_goes_on_in_them_where_it_fails() {
-    if Backend::OpenCl.devices().is_err() {
-        eprintln!("skipped, as there is no OpenCL device");
+    if !has_opencl() {
         return;
     }
     let plummer = |stepper: Stepper, fails: usize| {
@@ -255,8 +261,7 @@ fn a_device_adds_the_forces_of_fields_and_the_host_goes_on_in_them_where_it_fail
 
 #[test]
 fn logarithms_and_exponentials_of_a_device_are_those_of_the_host_up_to_rounding() {
-    if Backend::OpenCl.devices().is_err() {
-        eprintln!("skipped, as there is no OpenCL device");
+    if !has_opencl() {
         return;
     }
     let fields: [(&str, &Parameters); 3] = [
@@ -279,8 +284,7 @@ fn logarithms_and_exponentials_of_a_device_are_those_of_the_host_up_to_rounding(
 
 #[test]
 fn a_field_that_is_not_finite_where_a_body_is_ends_with_its_name() {
-    if Backend::OpenCl.devices().is_err() {
-        eprintln!("skipped, as there is no OpenCL device");
+    if !has_opencl() {
         return;
     }
     // At the time 1/64 all bodies are beyond its end.
@@ -298,8 +302,7 @@ body
 
 #[test]
 fn the_host_makes_the_steps_of_bodies_in_groups() {
-    if Backend::OpenCl.devices().is_err() {
-        eprintln!("skipped, as there is no OpenCL device");
+    if !has_opencl() {
         return;
     }
     let run = |stepper: Stepper| {

@@ -61,7 +61,8 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     let setup = settings.setup(plan.order, plan.precision)?;
     let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref(), ranks)?;
     let from = resumed.as_ref().map_or(0.0, Snapshot::time);
-    for time in [from, from + intervals as f64 * plan.interval] {
+    let until = from + intervals as f64 * plan.interval;
+    for time in [from, until] {
         fields.iter().try_for_each(|field| field.check_time(time))?;
     }
 
@@ -96,7 +97,6 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         report.with_softenings((0..groups.count()).map(|group| groups.softening(group)).collect());
     }
     report.over(ranks);
-    let until = from + intervals as f64 * plan.interval;
     let watch = arguments.watch.filter(|_| ranks.is_first());
     let watch = watch.map(|port| Watch::new(port, report.title(), [from, until])).transpose()?;
     report.begin(arguments.json)?;

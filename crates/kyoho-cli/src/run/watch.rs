@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
 
 use serde::Serialize;
 use tiny_http::{Header, Method, Request, Response, Server};
@@ -13,7 +13,7 @@ use kyoho_integrators::body::Body;
 
 const PAGE: &str = include_str!("watch.html");
 
-/// The most bodies that are shown.
+/// The most bodies, and the most errors, that are shown.
 const MOST: usize = 8192;
 
 /// What browsers may do with the page: what it does itself, and no more.
@@ -28,18 +28,16 @@ struct Shown {
     time: f64,
     steps: u64,
     block_steps: u64,
-    /// Each time with its relative energy error.
+    /// Times with their relative energy errors.
     errors: Vec<(f64, f64)>,
     /// The number of bodies, of which some are shown.
     count: usize,
     bodies: Vec<[f32; 3]>,
 }
 
-/// A page that is served as long as this lives.
+/// A page that is served until the process ends: no browser that stops reading can hold it up.
 pub struct Watch {
-    server: Arc<Server>,
     shown: Arc<Mutex<Shown>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
@@ -53,18 +51,12 @@ impl Watch {
         };
         let server = Server::http((Ipv4Addr::LOCALHOST, port)).map_err(|error| wrong(error.to_string()))?;
         let address = server.server_addr().to_ip().ok_or_else(|| wrong("no address".into()))?;
-        let server = Arc::new(server);
         let shown = Arc::new(Mutex::new(Shown { title, begins, ends, time: begins, ..Shown::default() }));
-        let (serving, showing) = (server.clone(), shown.clone());
-        let serve = move || {
-            // It ends when it is unblocked.
-            while let Ok(request) = serving.recv() {
-                answer(request, address, &showing);
-            }
-        };
-        let thread = Builder::new().name("kyoho-watch".into()).spawn(serve)?;
+        let showing = shown.clone();
+        let serve = move || server.incoming_requests().for_each(|request| answer(request, address, &showing));
+        Builder::new().name("kyoho-watch".into()).spawn(serve)?;
         eprintln!("the run can be watched at http://{address}/");
-        Ok(Watch { server, shown, thread: Some(thread) })
+        Ok(Watch { shown })
     }
 
     /// Shows the bodies at a time, with the counts so far and the relative energy error.
@@ -72,6 +64,14 @@ impl Watch {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.time = time;
         (shown.steps, shown.block_steps) = (counts.steps, counts.block_steps);
+        if shown.errors.len() == MOST {
+            // Every second one is left; the first stays.
+            let mut number = 0;
+            shown.errors.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+        }
         shown.errors.push((time, error));
         shown.count = bodies.len();
         let some = bodies.iter().step_by(bodies.len().div_ceil(MOST).max(1));
@@ -81,15 +81,6 @@ impl Watch {
     /// Shows a time on the way to the next bodies.
     pub fn pass(&self, time: f64) {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).time = time;
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.server.unblock();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 
-use kyoho_core::{Block, Interaction, Result, SLICES, memory};
-use kyoho_direct::gpu::pieces::STRIDE;
+use kyoho_core::{Assignment, Block, Interaction, Result, memory};
+use kyoho_direct::gpu::pieces::{STRIDE, filled_slices};
 use kyoho_direct::gpu::sums::plans;
 use kyoho_hal::gpu::{Gpu, Place};
 use kyoho_methods::DeviceOptions;
@@ -22,14 +22,19 @@ const MOST_BODIES: usize = 1 << 15;
 /// The most bytes of the partial sums of a block in a chain; larger blocks are begun by the host.
 const PARTIAL_SUMS_BYTES: usize = 128 << 20;
 
-/// Returns the plans of blocks in chains of this many bodies, and the rows of their partial sums.
-fn chained_plans(options: &DeviceOptions, bodies: usize, chunks: usize) -> Result<(Vec<PlannedSums>, usize)> {
+/// Returns the plans of blocks in chains of this many bodies, and the rows of their partial sums, for
+/// so many chunks of sources, which fill some slices.
+fn chained_plans(
+    options: &DeviceOptions,
+    bodies: usize,
+    (chunks, slices): (usize, usize),
+) -> Result<(Vec<PlannedSums>, usize)> {
     let interaction = &*options.interaction;
     let bytes_of_row = 8 * interaction.n_outputs + 12;
     let (mut chosen, mut most) = (Vec::new(), 0);
     let most_sinks = if bodies <= MOST_BODIES { bodies.next_power_of_two() } else { 0 };
     for (sinks, plan) in plans(options, most_sinks, chunks)? {
-        let rows = plan.segments * SLICES.min(chunks).max(1) * sinks.next_multiple_of(STRIDE);
+        let rows = plan.segments * slices * sinks.next_multiple_of(STRIDE);
         let is_summed = CHAINED.iter().any(|shape| SHAPES[*shape].accumulators(interaction) == plan.accumulators);
         if !is_summed || rows * bytes_of_row > PARTIAL_SUMS_BYTES {
             break;
@@ -81,10 +86,11 @@ impl<G: Gpu> GpuDevice<G> {
         let interaction = self.on.options.interaction.clone();
         let count = bodies.len() / body_numbers(interaction.n_derivatives);
         let chunks = sources.chunks_below(rules.sources);
+        let slices = filled_slices(&Assignment::whole(count), chunks);
         self.on.update(sources, true)?;
         self.on.store.make_room_for_predicted(&self.on.gpu)?;
         let (plans, most_rows) = if steps.kernels.has_chains() && added.is_none() {
-            chained_plans(&self.on.options, count, chunks)?
+            chained_plans(&self.on.options, count, (chunks, slices))?
         } else {
             (Vec::new(), 0)
         };
@@ -95,7 +101,7 @@ impl<G: Gpu> GpuDevice<G> {
             skip_own_index: 1,
             is_dense: i32::from(self.on.store.is_dense()),
             slice_step: 1,
-            slices: SLICES.min(chunks).max(1) as i32,
+            slices: slices as i32,
             ..Step::of(&block)
         };
         let [shortest, longest] = rules.limits;

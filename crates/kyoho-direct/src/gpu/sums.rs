@@ -259,13 +259,8 @@ impl<G: Gpu> DirectSums<G> {
         on.inbox.make_room(&on.gpu, 0, 0)?;
         on.store.make_room_for_predicted(&on.gpu)?;
         let results = on.kept(bytes_of_results)?.address();
-        let step = Step {
-            slice_step: 1,
-            slices: pieces::filled_slices(&self.assignment, chunks) as i32,
-            segments: plan.segments as i32,
-            accumulators: plan.accumulators as i32,
-            ..*of_block
-        };
+        let (segments, accumulators) = (plan.segments as i32, plan.accumulators as i32);
+        let step = Step { segments, accumulators, ..*of_block };
         let (fetched, ended) = (None, Default::default());
         self.begun = Some(Begun { step, shape, on_device: Some([sinks, results]), pieces: 0, fetched, ended });
         self.sum_pieces(on, None, Records::NONE, count)?;

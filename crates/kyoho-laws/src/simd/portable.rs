@@ -1,5 +1,5 @@
-//! Vectors as plain arrays, for CPUs that have no others here. The compiler turns them into the vectors that the target
-//! has.
+//! Vectors as plain arrays, for CPUs that have no others here. The compiler turns them into the
+//! vectors that the target has.
 
 use std::ops::{Add, Mul, Sub};
 

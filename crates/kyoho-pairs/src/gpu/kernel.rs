@@ -11,14 +11,13 @@ mod sums;
 
 use kyoho_core::memory::{self, collected};
 use kyoho_core::{CHUNK, Result, SLICE_GROUPS, SLICES};
+use kyoho_language::kernels::{Header, Name, Names, Operation, Place, Row, TEXT, Writer, operand, with_operation};
 use kyoho_language::limbs::{LimbProgram, Statements, Variable};
 use kyoho_language::list::{Comparison, Id, Input, LimbInput, Node, Op, Stage, Two};
 use kyoho_language::syntax::Side;
 use kyoho_language::types::Scalar;
 
 pub use layout::Layout;
-
-use kyoho_language::kernels::{Header, Name, Names, Operation, Place, Row, TEXT, Writer, operand, with_operation};
 
 /// The threads of a block.
 pub const THREADS: usize = 128;

@@ -1,11 +1,11 @@
 //! The kernels that sum pairs: `sum_pairs` and `sum_lists`.
 
 use kyoho_core::{Result, SLICES};
+use kyoho_language::kernels::{Name, Names, Place, Row, Writer};
 use kyoho_language::list::Two;
 use kyoho_language::types::Scalar;
 
-use super::{Kernels, Names, THREADS, copied, extend};
-use kyoho_language::kernels::{Name, Place, Row, Writer};
+use super::{Kernels, THREADS, copied, extend};
 
 /// A sink of a thread, while its pairs are summed.
 struct SummedSink {
