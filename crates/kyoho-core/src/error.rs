@@ -161,6 +161,18 @@ pub enum Error {
         /// The quantity's value.
         value: f64,
     },
+    /// A law between bodies gives a body a number that is not finite.
+    #[error("the {what} of body {body} by the law '{law}' is {value}; allowed: finite numbers")]
+    LawNotFinite {
+        /// The quantity.
+        what: &'static str,
+        /// The body's identifier, or else its place among all, from 0.
+        body: i64,
+        /// The name of the law.
+        law: String,
+        /// The quantity's value.
+        value: f64,
+    },
     /// Two bodies have the same position, where the force between them has no value.
     #[error(
         "bodies {} and {} have the same position; allowed: different positions, or a softening length above 0",
@@ -363,7 +375,10 @@ impl Error {
             }
             Error::BadCount { .. } | Error::BadList { .. } => ResultCode::BadCount,
             Error::BadAddress { .. } | Error::BadListedAddress { .. } => ResultCode::BadAddress,
-            Error::NotFinite { .. } | Error::FieldNotFinite { .. } | Error::SamePlace { .. } => ResultCode::NotFinite,
+            Error::NotFinite { .. }
+            | Error::FieldNotFinite { .. }
+            | Error::LawNotFinite { .. }
+            | Error::SamePlace { .. } => ResultCode::NotFinite,
             Error::OutOfRange { .. } => ResultCode::OutOfRange,
             Error::CallOrder { .. } | Error::Forked { .. } | Error::LostInFork { .. } | Error::NotGiven { .. } => {
                 ResultCode::CallOrder

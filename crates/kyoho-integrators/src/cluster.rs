@@ -6,6 +6,7 @@ mod evolution;
 mod fields;
 mod forces;
 mod groups;
+mod laws;
 mod over_ranks;
 mod state;
 
@@ -140,7 +141,8 @@ impl Cluster {
                 }
                 None => energies.of_groups(integrator.bodies(), groups)?,
             };
-            Ok(Energy { field: cluster.field_energy()?, ..energy })
+            let potential = energy.potential + cluster.law_energy()?;
+            Ok(Energy { potential, field: cluster.field_energy()?, ..energy })
         })
     }
 
@@ -186,6 +188,9 @@ impl Cluster {
         match error {
             Error::SamePlace { bodies } => {
                 Error::SamePlace { bodies: bodies.map(|place| self.identifiers[place as usize]) }
+            }
+            Error::LawNotFinite { what, body, law, value } => {
+                Error::LawNotFinite { what, body: self.identifiers[body as usize], law, value }
             }
             Error::FieldNotFinite { what, body, field, value } => {
                 Error::FieldNotFinite { what, body: self.identifiers[body as usize], field, value }

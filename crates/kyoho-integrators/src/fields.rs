@@ -47,24 +47,19 @@ pub struct Field {
 impl Field {
     /// Returns the field that has a built-in name, or that is a text, for bodies of an order.
     pub fn new(given: &str, parameters: &Parameters, order: Order, level: Level) -> Result<Field> {
-        Field::made(given, order, level, |program| program.numbers(parameters))
+        Field::made(given, order, level, |program| program.parameters.numbers(parameters))
     }
 
     /// Returns a field as [`Field::new`] does, from the names of parameters, with spaces between them,
     /// and the numbers of all of these, one after another.
     pub fn listed(given: &str, names: &str, numbers: &[f64], order: Order, level: Level) -> Result<Field> {
-        Field::made(given, order, level, |program| program.listed_numbers(names, numbers))
+        Field::made(given, order, level, |program| program.parameters.listed_numbers(names, numbers))
     }
 
     /// Returns a field as [`Field::new`] does, with the numbers of all parameters in their order.
     pub fn with_numbers(given: &str, numbers: &[f64], order: Order, level: Level) -> Result<Field> {
         Field::made(given, order, level, |program| {
-            let mut names = String::new();
-            for (name, _) in &program.parameters {
-                memory::append(&mut names, name, WHAT)?;
-                memory::append(&mut names, " ", WHAT)?;
-            }
-            program.listed_numbers(&names, numbers)
+            program.parameters.listed_numbers(&program.parameters.names()?, numbers)
         })
     }
 
@@ -115,10 +110,7 @@ impl Field {
 
     /// Returns the parameters with their numbers.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, &[f64])> {
-        self.program.parameters.iter().scan(0, |first, (name, width)| {
-            *first += width;
-            Some((name.as_str(), &self.numbers[*first - width..*first]))
-        })
+        self.program.parameters.with(&self.numbers)
     }
 
     /// Returns the numbers of all parameters, in their order.

@@ -13,6 +13,7 @@ use super::fields::Fields;
 use super::group_sums::sum_by_groups;
 use super::groups::Groups;
 use super::hermite::MOST;
+use super::laws::{Acting, Laws};
 use super::numbering::Numbering;
 use super::plan::{Plan, whole};
 use super::subsystems::Subsystem;
@@ -29,6 +30,7 @@ pub struct Leapfrog {
     /// The groups of bodies, if these differ.
     groups: Option<Groups>,
     fields: Fields,
+    laws: Laws,
     /// What rounding took off each position and velocity since the interval began.
     lost: Vec<[Vector; 2]>,
     threads: Threads,
@@ -56,6 +58,7 @@ impl Leapfrog {
         let (counts, encounters) = (Counts::default(), None);
         let (reached, left_out, is_kept) = (0.0, 0, false);
         let (numbering, lost) = (Numbering::default(), Vec::new());
+        let laws = Laws::new(plan.gravity, system.setup());
         let mut leapfrog = Leapfrog {
             system,
             plan,
@@ -63,6 +66,7 @@ impl Leapfrog {
             numbering,
             groups: None,
             fields,
+            laws,
             lost,
             threads,
             encounters,
@@ -102,7 +106,16 @@ impl Leapfrog {
             let Body { position, velocity, derivatives: [acceleration, ..], .. } = bodies[number];
             (number, [position, vector(|k| velocity[k] + kick * acceleration[k])])
         };
-        let of_fields = self.fields.derivatives(time, (bodies.len(), 1), body, |_| Default::default())?;
+        let acting = |number: usize| {
+            let mut acting = Acting::of(&bodies[number], number);
+            acting.motion[1] = body(number).1[1];
+            acting
+        };
+        let all = || (0..bodies.len()).map(acting);
+        let of_laws = self.laws.derivatives(time, 1, (all(), all()), |_| Default::default())?;
+        let by_laws = |number: usize| of_laws.get(number).copied().unwrap_or_default();
+        let of_fields = self.fields.derivatives(time, (bodies.len(), 1), body, by_laws)?;
+        let added = if of_fields.is_empty() { of_laws } else { of_fields };
         let step = self.plan.step;
         if let Some(groups) = &self.groups {
             let mut found = memory::filled(bodies.len(), [0.0; 3], "accelerations")?;
@@ -111,7 +124,7 @@ impl Leapfrog {
                 let (so_far, more) = (found[body], forces.acceleration(row));
                 found[body] = vector(|k| so_far[k] + more[k]);
             })?;
-            give(&self.threads, &mut self.bodies, step, (|number| found[number], of_fields));
+            give(&self.threads, &mut self.bodies, step, (|number| found[number], added));
             return Ok(());
         }
         let (numbering, sources) = (&self.numbering, self.numbering.sources());
@@ -124,7 +137,7 @@ impl Leapfrog {
         let (count, softening) = (bodies.len(), self.plan.softening);
         self.system.start_from_fn(sources, true, count, |number| bodies[number].sink(number, softening))?;
         let forces = self.system.wait()?;
-        give(&self.threads, &mut self.bodies, step, (|number| forces.acceleration(number), of_fields));
+        give(&self.threads, &mut self.bodies, step, (|number| forces.acceleration(number), added));
         Ok(())
     }
 
@@ -305,17 +318,18 @@ fn each_of(threads: &Threads, bodies: &mut [Body], change: impl Fn(usize, &mut B
     });
 }
 
-/// Gives bodies their accelerations, by other bodies and by fields if there are some, and their step.
+/// Gives bodies their accelerations, by gravity and by what is added to it if there is something, and
+/// their step.
 fn give(
     threads: &Threads,
     bodies: &mut [Body],
     step: f64,
-    (acceleration, of_fields): (impl Fn(usize) -> Vector + Sync, &[[Vector; MOST]]),
+    (acceleration, added): (impl Fn(usize) -> Vector + Sync, &[[Vector; MOST]]),
 ) {
     each_of(threads, bodies, |number, body| {
         let acceleration = acceleration(number);
-        let [of_field, ..] = of_fields.get(number).copied().unwrap_or_default();
-        body.derivatives[0] = vector(|k| acceleration[k] + of_field[k]);
+        let [more, ..] = added.get(number).copied().unwrap_or_default();
+        body.derivatives[0] = vector(|k| acceleration[k] + more[k]);
         body.step = step;
     });
 }
@@ -346,9 +360,10 @@ impl Integrator for Leapfrog {
         // of it, so it is computed from the number of steps.
         let step = interval / steps as f64;
         self.choose_sources()?;
-        // Encounters are looked for by the host, which knows fields and groups too.
+        // Encounters are looked for by the host, which knows fields, laws and groups too.
         let differ = self.groups.is_some() || self.numbering.leaves_out();
-        let is_of_host = self.encounters.is_some() || differ || !self.fields.is_empty();
+        let differ = differ || !self.fields.is_empty() || !self.laws.is_empty();
+        let is_of_host = self.encounters.is_some() || differ;
         if !is_of_host && self.advance_on_device(steps, step, go_on)? {
             return Ok(None);
         }
@@ -414,6 +429,22 @@ impl Integrator for Leapfrog {
 
     fn field_energy(&mut self, time: f64) -> Result<f64> {
         self.fields.energy(&self.bodies, time)
+    }
+
+    fn laws(&self) -> &Laws {
+        &self.laws
+    }
+
+    fn laws_mut(&mut self) -> &mut Laws {
+        &mut self.laws
+    }
+
+    fn law_energy(&mut self, time: f64) -> Result<f64> {
+        self.laws.energy(&self.bodies, time)
+    }
+
+    fn law_forces(&mut self, places: &[usize], time: f64) -> Result<Vec<(f64, Vector)>> {
+        self.laws.forces(&self.bodies, places, time)
     }
 
     fn encounters(&self) -> &[Encounter] {

@@ -12,6 +12,7 @@ pub mod fields;
 mod group_sums;
 pub mod groups;
 mod hermite;
+pub mod laws;
 mod leapfrog;
 mod numbering;
 pub mod plan;
@@ -25,11 +26,12 @@ use kyoho_core::{Forces, Result};
 use kyoho_engine::TreeErrors;
 use kyoho_ranks::SharedSystem;
 
-use body::Body;
+use body::{Body, Vector};
 use encounters::{Encounter, Encounters};
 use fields::Fields;
 use groups::Groups;
 use hermite::{Hermite, Scheme};
+use laws::Laws;
 use leapfrog::Leapfrog;
 use plan::Plan;
 use subsystems::Subsystem;
@@ -141,6 +143,19 @@ pub trait Integrator {
 
     /// Returns the energy of the bodies in the fields at a time.
     fn field_energy(&mut self, time: f64) -> Result<f64>;
+
+    /// Returns the laws between bodies beside their gravity.
+    fn laws(&self) -> &Laws;
+
+    /// Returns the laws, to which others may be added; then [`Integrator::start`] has to follow. The time
+    /// at their start belongs to the next interval.
+    fn laws_mut(&mut self) -> &mut Laws;
+
+    /// Returns the energy of the bodies by laws at a time.
+    fn law_energy(&mut self, time: f64) -> Result<f64>;
+
+    /// Returns the potentials and accelerations of the bodies at some places by laws at a time.
+    fn law_forces(&mut self, places: &[usize], time: f64) -> Result<Vec<(f64, Vector)>>;
 
     /// Returns the encounters that ended the last interval.
     fn encounters(&self) -> &[Encounter];

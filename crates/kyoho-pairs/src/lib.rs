@@ -191,7 +191,11 @@ pub struct PairKernel {
 impl PairKernel {
     /// Compiles a text for a machine.
     pub fn new(text: &str, options: Options, machine: &PairMachine) -> Result<PairKernel> {
-        let pairs = compile(text, options).map_err(Fault::into_error)?;
+        PairKernel::of_list(compile(text, options).map_err(Fault::into_error)?, machine)
+    }
+
+    /// Makes an interaction of a compiled list for a machine.
+    pub fn of_list(pairs: PairProgram, machine: &PairMachine) -> Result<PairKernel> {
         let sums = machine.sums(&pairs)?;
         PairKernel::of(pairs, sums)
     }

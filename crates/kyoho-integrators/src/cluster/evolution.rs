@@ -74,6 +74,8 @@ impl Cluster {
             self.fields().iter().try_for_each(|field| field.check_time(time))?;
         }
         self.integrator.fields_mut().start = start;
+        self.integrator.laws_mut().start = start;
+        self.integrator.laws_mut().group(&self.groups, self.identifiers.len())?;
         let softening = self.groups.as_one();
         let of_plan = softening.unwrap_or(self.choices.softening);
         self.integrator.set_plan(self.choices.plan(&self.setup, self.tree, (interval, of_plan))?);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::body::{Body, Vector};
 use crate::fields::{Centre, Field};
 use crate::groups::{Groups, MOST_GROUPS};
+use crate::laws::Law;
 use crate::subsystems::Subsystem;
 use kyoho_core::{Error, Result, memory};
 use kyoho_few_body::System as FewBodies;
@@ -12,14 +13,15 @@ use kyoho_few_body::System as FewBodies;
 use super::{BODIES, Change, Cluster};
 
 /// The first word of a state, which names its form.
-const FORM: u64 = u64::from_le_bytes(*b"kyoho  5");
+const FORM: u64 = u64::from_le_bytes(*b"kyoho  6");
 /// The words before the bodies: the form, the order, the number of bodies, the time, whether bodies
-/// have changed since their forces were computed, the number of fields, that of subsystems, the
-/// distance at which these form, and the number of groups. The fields follow the bodies, each with the length of its text, the text
-/// in whole words, the number of its numbers, these, the number of the nodes of its centre, the number of
-/// their numbers, and these. The subsystems follow the fields, and then each group: its softening, which
-/// of the first one is that of the options, and the groups that it feels, a bit for each.
-const HEAD: usize = 9;
+/// have changed since their forces were computed, the number of fields, that of laws, that of
+/// subsystems, the distance at which these form, and the number of groups. The fields follow the bodies,
+/// each with the length of its text, the text in whole words, the number of its numbers, these, the
+/// number of the nodes of its centre, the number of their numbers, and these. A law has a text and
+/// numbers too, and then its groups. The subsystems follow, and then each group: its softening, which of
+/// the first one is that of the options, and the groups that it feels, a bit for each.
+const HEAD: usize = 10;
 /// The words of a subsystem before its members: their number, whether others are near, and the 26 numbers
 /// of the centre of mass.
 const OF_SUBSYSTEM: usize = 28;
@@ -37,17 +39,19 @@ impl Cluster {
     pub fn state_size(&self) -> usize {
         let of_field = |field: &Field| {
             let of_centre = field.centre().map_or(0, |centre| centre.numbers().count());
-            4 + field.given().len().div_ceil(WORD) + field.numbers().len() + of_centre
+            2 + words_of(field.given(), field.numbers()) + of_centre
         };
+        let of_law = |law: &Law| 1 + words_of(law.text(), law.numbers());
         let of_subsystem = |subsystem: &Subsystem| OF_SUBSYSTEM + OF_MEMBER * subsystem.members.len();
         let of_subsystems: usize = self.subsystems().0.iter().map(of_subsystem).sum();
         let of_fields: usize = self.fields().iter().map(of_field).sum();
+        let of_laws: usize = self.laws().iter().map(of_law).sum();
         let of_groups = OF_GROUP * self.groups.count();
-        WORD * (HEAD + WORDS * self.identifiers.len() + of_fields + of_subsystems + of_groups)
+        WORD * (HEAD + WORDS * self.identifiers.len() + of_fields + of_laws + of_subsystems + of_groups)
     }
 
     /// Returns the bodies with their time, their steps, the derivatives that the integrator has of
-    /// them, the fields and the subsystems. There is none with a field that is a function.
+    /// them, the fields, the laws and the subsystems. There is none with a field that is a function.
     pub fn state(&self) -> Result<Vec<u8>> {
         if self.integrator.fields().has_functions() {
             return Err(wrong("a field of the state", "a function", "built-in fields and texts"));
@@ -57,7 +61,8 @@ impl Cluster {
         let [count, fields] = [self.identifiers.len(), self.fields().len()].map(|count| count as u64);
         let (subsystems, radius) = self.subsystems();
         let head = [FORM, self.setup.order as u64, count, self.time.to_bits(), u64::from(self.is_changed), fields];
-        let more = [subsystems.len() as u64, radius.to_bits(), self.groups.count() as u64];
+        let laws = self.laws().len() as u64;
+        let more = [laws, subsystems.len() as u64, radius.to_bits(), self.groups.count() as u64];
         head.into_iter().chain(more).for_each(&mut put);
         let named = self.identifiers.iter().zip(&self.radii);
         for (place, ((identifier, radius), body)) in named.zip(self.bodies()).enumerate() {
@@ -65,17 +70,15 @@ impl Cluster {
             [*radius].into_iter().chain(numbers(body)).for_each(|number| put(number.to_bits()));
         }
         for field in self.fields() {
-            put(field.given().len() as u64);
-            for part in field.given().as_bytes().chunks(WORD) {
-                let mut word = [0; WORD];
-                word[..part.len()].copy_from_slice(part);
-                put(u64::from_le_bytes(word));
-            }
-            put(field.numbers().len() as u64);
-            field.numbers().iter().for_each(|number| put(number.to_bits()));
+            put_text(&mut put, field.given(), field.numbers());
             put(field.centre().map_or(0, Centre::nodes) as u64);
             put(field.centre().map_or(0, |centre| centre.numbers().count()) as u64);
             field.centre().into_iter().flat_map(Centre::numbers).for_each(|number| put(number.to_bits()));
+        }
+        for law in self.laws() {
+            put_text(&mut put, law.text(), law.numbers());
+            let [on, by] = law.groups().map(u64::from);
+            put(on | by << u16::BITS);
         }
         for Subsystem { members, centre, inner, is_close, .. } in subsystems {
             [members.len() as u64, u64::from(*is_close)].into_iter().for_each(&mut put);
@@ -97,7 +100,7 @@ impl Cluster {
     pub fn set_state(&mut self, bytes: &[u8]) -> Result<()> {
         let (words, rest) = bytes.as_chunks::<WORD>();
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
-        let [form, order, count, time, is_changed, fields, subsystems, radius, group_count] =
+        let [form, order, count, time, is_changed, fields, laws, subsystems, radius, group_count] =
             std::array::from_fn(|_| words.next().unwrap_or(0));
         let is_wrong = || wrong("the state", bytes.len(), "the bytes that kyoho_integrator_state gave, all of them");
         let bodies = usize::try_from(count).ok().filter(|bodies| *bodies <= words.len() / WORDS);
@@ -108,7 +111,7 @@ impl Cluster {
         else {
             return Err(is_wrong());
         };
-        let has_more = fields > 0 || subsystems > 0;
+        let has_more = fields > 0 || laws > 0 || subsystems > 0;
         let of_groups = OF_GROUP * group_count;
         if form != FORM || is_changed > 1 || (!has_more && words.len() != bodies * WORDS + of_groups) {
             return Err(is_wrong());
@@ -157,6 +160,11 @@ impl Cluster {
             let field = self.field(&mut words).ok_or_else(is_wrong)??;
             memory::push(&mut known, field, "fields")?;
         }
+        let mut known_laws = Vec::new();
+        for _ in 0..laws {
+            let law = self.law(&mut words).ok_or_else(is_wrong)??;
+            memory::push(&mut known_laws, law, "laws")?;
+        }
         let mut found = Vec::new();
         for _ in 0..subsystems {
             let subsystem = subsystem(&mut words, &all).ok_or_else(is_wrong)??;
@@ -176,7 +184,9 @@ impl Cluster {
             let name = "the subsystems of the state";
             return Err(wrong(name, subsystems, "0, for an integrator that was made without subsystems"));
         }
+        let known_laws = self.integrator.laws().made(known_laws)?;
         self.integrator.resume(all, found, radius)?;
+        self.integrator.laws_mut().take(known_laws);
         self.integrator.fields_mut().replace(known);
         (self.time, self.identifiers, self.radii, self.places) = (time, identifiers, radii, places);
         (self.is_changed, self.has_other_radii, self.has_other_groups) = (is_changed == 1, true, true);
@@ -208,16 +218,7 @@ impl Cluster {
 
     /// Reads a field of a state; `None` if it is not whole.
     fn field(&self, words: &mut impl ExactSizeIterator<Item = u64>) -> Option<Result<Field>> {
-        let length = words.next().and_then(|length| usize::try_from(length).ok())?;
-        if length.div_ceil(WORD) >= words.len() {
-            return None;
-        }
-        let text = memory::collected(words.by_ref().take(length.div_ceil(WORD)).flat_map(u64::to_le_bytes), TEXT);
-        let count = words.next().and_then(|count| usize::try_from(count).ok())?;
-        if count > words.len() {
-            return None;
-        }
-        let numbers = memory::collected(words.by_ref().take(count).map(f64::from_bits), TEXT);
+        let found = text(words)?;
         let mut next = || words.next().and_then(|count| usize::try_from(count).ok());
         let (nodes, of_centre) = (next()?, next()?);
         let is_centre = [nodes.checked_mul(4), nodes.checked_mul(7)].contains(&Some(of_centre));
@@ -226,15 +227,58 @@ impl Cluster {
         }
         let of_centre = memory::collected(words.by_ref().take(of_centre).map(f64::from_bits), TEXT);
         let (order, level) = (self.setup.order, self.setup.level);
-        Some(text.and_then(|text| {
-            let text = str::from_utf8(&text[..length]).map_err(|_| wrong(TEXT, "damaged", "text in UTF-8"))?;
+        Some(found.and_then(|(text, numbers)| {
             let centre = if nodes == 0 { None } else { Some(Centre::from_numbers(&of_centre?, nodes)?) };
-            Ok(Field::with_numbers(text, &numbers?, order, level)?.with_centre(centre))
+            Ok(Field::with_numbers(&text, &numbers, order, level)?.with_centre(centre))
         }))
+    }
+
+    /// Reads a law of a state; `None` if it is not whole.
+    fn law(&self, words: &mut impl ExactSizeIterator<Item = u64>) -> Option<Result<Law>> {
+        let found = text(words)?;
+        let groups = words.next().filter(|groups| groups >> (2 * u16::BITS) == 0)?;
+        let groups = [groups as u16, (groups >> u16::BITS) as u16];
+        let order = self.setup.order;
+        Some(found.and_then(|(text, numbers)| Law::with_numbers(&text, &numbers, groups, order)))
     }
 }
 
-const TEXT: &str = "a field of the state";
+/// Returns the words of a text and of its numbers.
+fn words_of(text: &str, numbers: &[f64]) -> usize {
+    2 + text.len().div_ceil(WORD) + numbers.len()
+}
+
+fn put_text(put: &mut impl FnMut(u64), text: &str, numbers: &[f64]) {
+    put(text.len() as u64);
+    for part in text.as_bytes().chunks(WORD) {
+        let mut word = [0; WORD];
+        word[..part.len()].copy_from_slice(part);
+        put(u64::from_le_bytes(word));
+    }
+    put(numbers.len() as u64);
+    numbers.iter().for_each(|number| put(number.to_bits()));
+}
+
+/// Reads a text and its numbers; `None` if they are not whole.
+fn text(words: &mut impl ExactSizeIterator<Item = u64>) -> Option<Result<(String, Vec<f64>)>> {
+    let length = words.next().and_then(|length| usize::try_from(length).ok())?;
+    if length.div_ceil(WORD) >= words.len() {
+        return None;
+    }
+    let text = memory::collected(words.by_ref().take(length.div_ceil(WORD)).flat_map(u64::to_le_bytes), TEXT);
+    let count = words.next().and_then(|count| usize::try_from(count).ok())?;
+    if count > words.len() {
+        return None;
+    }
+    let numbers = memory::collected(words.by_ref().take(count).map(f64::from_bits), TEXT);
+    Some(text.and_then(|mut text| {
+        text.truncate(length);
+        let text = String::from_utf8(text).map_err(|_| wrong(TEXT, "damaged", "text in UTF-8"))?;
+        Ok((text, numbers?))
+    }))
+}
+
+const TEXT: &str = "a field or a law of the state";
 const SUBSYSTEM: &str = "a subsystem of the state";
 
 /// Returns the numbers of a body.

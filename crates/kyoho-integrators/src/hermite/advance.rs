@@ -4,6 +4,7 @@ use kyoho_core::{Result, memory};
 use kyoho_methods::block_steps::WATCHED;
 
 use crate::encounters::Encounters;
+use crate::laws::Acting;
 use crate::{Approach, GoOn, closer};
 
 use super::block::{Block, Steps};
@@ -133,7 +134,14 @@ impl Hermite {
             (numbering.place(members[place]), [position, velocity])
         };
         let counts = (members.len(), self.scheme.given());
-        let mut found = self.fields.derivatives(time, counts, body, |place| given(&forces, place))?;
+        let sinks = (0..members.len()).map(|place| block.acting_member(moving, members, place));
+        let sources = (0..moving.len()).map(|number| block.acting(moving, members, number));
+        let named = |acting: Acting| Acting { place: numbering.place(acting.place), ..acting };
+        let acting = (sinks.map(named), sources.map(named));
+        let by_laws = self.laws.derivatives(time, self.scheme.given(), acting, |place| given(&forces, place))?;
+        let of_all = |place: usize| by_laws.get(place).copied().unwrap_or_else(|| given(&forces, place));
+        let in_fields = self.fields.derivatives(time, counts, body, of_all)?;
+        let mut found = if in_fields.is_empty() { by_laws } else { in_fields };
         let (mut pairs, mut inside) = (Vec::new(), Vec::new());
         if let Some(subsystems) = &mut self.subsystems {
             pairs = subsystems.near_pairs(members, &forces)?;

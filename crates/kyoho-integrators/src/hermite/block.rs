@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::body::{Body, Vector};
+use crate::laws::Acting;
 use crate::plan::Plan;
 use kyoho_core::{Forces, Sink};
 use kyoho_hal::threads::Threads;
@@ -14,7 +15,7 @@ use kyoho_hal::threads::Threads;
 use super::criterion::Criterion;
 use super::grouped::Grouped;
 use super::schedule::next_step;
-use super::scheme::{EIGHTH, FOURTH, MOST, SIXTH, Scheme, given, predicted};
+use super::scheme::{EIGHTH, FOURTH, MOST, SIXTH, Scheme, given, motion_after, predicted};
 
 /// A body between meetings. A step of order 4 reads and writes three lines of a cache, one of the
 /// other orders four.
@@ -69,6 +70,23 @@ impl Block<'_> {
     /// Returns a body, after its last step, at the time of the block.
     pub fn predicted(&self, body: &Body) -> Body {
         predicted(body, self.since_last_step(body))
+    }
+
+    /// Returns a member, predicted to the time of the block, as laws read it.
+    pub fn acting_member(&self, moving: &[Moving], members: &[usize], place: usize) -> Acting {
+        let (number, body) = (members[place], &moving[members[place]].body);
+        Acting { place: number, mass: body.mass, motion: motion_after(body, body.step) }
+    }
+
+    /// Returns any body as [`Block::acting_member`] does.
+    pub fn acting(&self, moving: &[Moving], members: &[usize], number: usize) -> Acting {
+        match members.binary_search(&number) {
+            Ok(place) => self.acting_member(moving, members, place),
+            Err(_) => {
+                let body = &moving[number].body;
+                Acting { place: number, mass: body.mass, motion: motion_after(body, self.since_last_step(body)) }
+            }
+        }
     }
 
     /// Returns the time of the last step of a body that is due later, as a fraction of the interval.

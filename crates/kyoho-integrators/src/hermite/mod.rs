@@ -24,10 +24,11 @@ use kyoho_core::{Error, Result, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_ranks::SharedSystem;
 
-use super::body::Body;
+use super::body::{Body, Vector};
 use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
 use super::groups::Groups;
+use super::laws::Laws;
 use super::numbering::Numbering;
 use super::plan::Plan;
 use super::subsystems::Subsystem;
@@ -74,6 +75,7 @@ pub struct Hermite {
     encounters: Option<Encounters>,
     collisions: Collisions,
     fields: Fields,
+    laws: Laws,
     /// Close bodies that move together, if they do.
     subsystems: Option<Subsystems>,
     reached: f64,
@@ -90,10 +92,12 @@ impl Hermite {
         scheme: &'static Scheme,
         (bodies, fields): (Vec<Body>, Fields),
     ) -> Result<Hermite> {
+        let system = system.into();
         let mut hermite = Hermite {
             threads: Threads::alone(),
             criterion: Criterion::new(&plan),
-            system: system.into(),
+            laws: Laws::new(plan.gravity, system.setup()),
+            system,
             plan,
             scheme,
             bodies,
@@ -292,6 +296,22 @@ impl Integrator for Hermite {
 
     fn field_energy(&mut self, time: f64) -> Result<f64> {
         self.fields.energy(&self.bodies, time)
+    }
+
+    fn laws(&self) -> &Laws {
+        &self.laws
+    }
+
+    fn laws_mut(&mut self) -> &mut Laws {
+        &mut self.laws
+    }
+
+    fn law_energy(&mut self, time: f64) -> Result<f64> {
+        self.laws.energy(&self.bodies, time)
+    }
+
+    fn law_forces(&mut self, places: &[usize], time: f64) -> Result<Vec<(f64, Vector)>> {
+        self.laws.forces(&self.bodies, places, time)
     }
 
     fn encounters(&self) -> &[Encounter] {

@@ -53,10 +53,10 @@ impl Hermite {
     /// Lets a device make block steps from a time on, at which the bodies between meetings and their
     /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
     /// `None`, and changes nothing, where no device makes such steps or one fails; devices know no
-    /// subsystems, no collisions, no groups, and of fields those that they compute as CPUs do.
+    /// subsystems, no laws, no collisions, no groups, and of fields those that they compute as CPUs do.
     pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
         let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
-        let has_more = collides || self.subsystems.is_some();
+        let has_more = collides || self.subsystems.is_some() || !self.laws.is_empty();
         let is_of_host = has_more || !self.grouped.is_one() || self.numbering.sources() == 0;
         let is_shared = self.system.team().is_some();
         if is_of_host || is_shared || !self.system.alone(WHAT)?.makes_block_steps(self.moving.len()) {

@@ -156,6 +156,13 @@ pub fn predicted(body: &Body, time: f64) -> Body {
     predicted
 }
 
+/// Returns the position of a body after a time and the derivatives of it that a force of order 8 gives,
+/// from all that it keeps.
+pub fn motion_after(body: &Body, time: f64) -> [Vector; 1 + MOST] {
+    let motion = body.motion();
+    std::array::from_fn(|first| series(&motion[first..], time, 0))
+}
+
 // These functions are compiled for each order, so that no loop is left whose length depends on it.
 
 /// Returns the vectors of a sink, the first `GIVEN` of which are predicted.

@@ -6,6 +6,7 @@ use super::block::Block;
 use super::kept::Kept;
 use super::scheme::given;
 use super::{Hermite, WHAT};
+use crate::laws::Acting;
 
 impl Hermite {
     /// Finds the subsystems, forces and first steps of all bodies.
@@ -38,7 +39,12 @@ impl Hermite {
         let mut known = 0;
         while known < self.scheme.given() {
             // Snap and crackle need the accelerations and jerks of all bodies, which a first pass finds.
-            known = if known == 0 { 2 } else { self.scheme.given() };
+            // Of a law that reads velocities each derivative needs the one before.
+            known = match known {
+                known if self.laws.read_velocities() => known + 1,
+                0 => 2,
+                _ => self.scheme.given(),
+            };
             self.pass(now, numbers, known)?;
         }
         Ok(())
@@ -63,8 +69,12 @@ impl Hermite {
             (numbering.place(numbers[sink]), [body.position, body.velocity])
         };
         let counts = (numbers.len(), known);
-        let with_fields = self.fields.derivatives(time, counts, body, |sink| given(&forces, sink))?;
-        let of_all = |sink: usize| with_fields.get(sink).copied().unwrap_or_else(|| given(&forces, sink));
+        let acting = |number: usize| Acting::of(&moving[number].body, numbering.place(number));
+        let acting = (numbers.iter().map(|number| acting(*number)), (0..moving.len()).map(acting));
+        let by_laws = self.laws.derivatives(time, known, acting, |sink| given(&forces, sink))?;
+        let of_all = |sink: usize| by_laws.get(sink).copied().unwrap_or_else(|| given(&forces, sink));
+        let with_fields = self.fields.derivatives(time, counts, body, of_all)?;
+        let of_all = |sink: usize| with_fields.get(sink).copied().unwrap_or_else(|| of_all(sink));
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, grouped, now };
         let reacting = match &mut self.subsystems {
             Some(subsystems) => subsystems.react(&block, (moving, numbers, &[]), of_all)?,

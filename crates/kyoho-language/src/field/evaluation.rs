@@ -3,11 +3,13 @@
 
 use kyoho_core::{Level, Result, memory};
 
-use super::{FieldProgram, Source, is_uniform};
+use super::{FieldProgram, is_uniform};
 use crate::blocks::{Bits, Block, Column, LANES, Operand, Steps, bits, number};
 use crate::fault::WHAT;
 use crate::list::{Id, Input, Node, Op};
+use crate::motion::factorial;
 use crate::number::{Number, compute};
+use crate::parameters::Origin;
 use crate::places::Places;
 use crate::syntax::Side;
 use crate::types::Scalar;
@@ -108,11 +110,13 @@ impl FieldProgram {
     pub fn begin(&self, work: &mut FieldWork, constants: &Constants) {
         for id in &self.uniform {
             work.values[*id] = match self.nodes[*id].op {
-                Op::Input(Input::Parameter(number, component)) => Number::F64(match self.sources[number] {
-                    Source::Time => constants.time,
-                    Source::Gravity => constants.gravity,
-                    Source::Number(place) => constants.parameters[place + component],
-                }),
+                Op::Input(Input::Parameter(number, component)) => {
+                    Number::F64(match self.parameters.origins()[number] {
+                        Origin::Time => constants.time,
+                        Origin::Gravity => constants.gravity,
+                        Origin::Number(place) => constants.parameters[place + component],
+                    })
+                }
                 op => compute(op, self.nodes[*id].scalar, |operand| work.values[operand]),
             };
         }
@@ -175,8 +179,4 @@ fn lane_of(work: &FieldWork, place: Operand, lane: usize) -> f64 {
         Operand::Uniform(place) => work.row[place],
     };
     number(Scalar::F64, bits).widened().to_f64()
-}
-
-pub(super) fn factorial(number: usize) -> f64 {
-    (1..=number).product::<usize>() as f64
 }

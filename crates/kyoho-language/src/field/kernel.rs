@@ -3,10 +3,11 @@
 
 use kyoho_core::{Result, memory};
 
-use super::{FieldProgram, FieldWork, MOST, evaluation::factorial};
+use super::{FieldProgram, FieldWork, MOST};
 use crate::blocks::bits;
 use crate::kernels::{Header, MOST_VALUES, Name, Names, Operation, Place, TEXT, Writer, operand, with_operation};
 use crate::list::{Comparison, Function, Id, Input, Node, Op, Two};
+use crate::motion::factorial;
 use crate::number::Number;
 use crate::syntax::Side;
 use crate::types::Scalar;
