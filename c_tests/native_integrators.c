@@ -336,6 +336,50 @@ static void fields_act_on_bodies(int order) {
     GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
 }
 
+/* Two bodies on a circle that a law alone holds, and one that it does not concern. */
+static void laws_act_between_bodies_of_groups(int order) {
+    const char *law = "pair spring\ni pos: vec3<f64>\nj pos: vec3<f64>, mass: f64\nparam stiffness: f64\n"
+                      "result potential: f64 sum\nbody\n"
+                      "  potential += 0.5 * stiffness * j.mass * norm2(j.pos - i.pos)\n";
+    const struct body given[3] = {{.identifier = 1, .mass = 1, .x = {1, 0, 0}, .v = {0, 2, 0}},
+                                  {.identifier = 2, .mass = 1, .x = {-1, 0, 0}, .v = {0, -2, 0}},
+                                  {.identifier = 3, .mass = 1, .x = {0, 9, 0}, .v = {0, 0, 0}}};
+    const int32_t groups[3] = {0, 0, 1};
+    kyoho_bodies bodies = bodies_of(given, 3);
+    bodies.groups.data = groups;
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    options.gravity = 1e-9;
+    kyoho_integrator *integrator = made(order, options, 1);
+    int32_t group;
+    GIVES(KYOHO_OK, kyoho_integrator_add_group(integrator, 0, &group));
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    const double stiffness = 2;
+    GIVES(KYOHO_OK, kyoho_integrator_add_law(integrator, law, "stiffness", 1, &stiffness, 1, 1));
+    double energy, kinetic, potential;
+    GIVES(KYOHO_OK, kyoho_integrator_law_energy(integrator, &energy));
+    CHECK(energy == 4);
+    GIVES(KYOHO_OK, kyoho_integrator_energies(integrator, &kinetic, &potential));
+    CHECK(kinetic == 4 && fabs(potential - 4) < 1e-8);
+    /* Half of a circle, of which the angular velocity is 2. */
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 1.57079632679489662, NULL, NULL));
+    struct body found[3];
+    const kyoho_body_states states = states_of(found, 3);
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    CHECK(fabs(found[0].x[0] + 1) < 1e-3 && fabs(found[1].x[0] - 1) < 1e-3 && fabs(found[2].x[1] - 9) < 1e-6);
+
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_add_law(integrator, NULL, NULL, 0, NULL, 0, 0));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_add_law(integrator, law, "stiffness", 1, NULL, 0, 0));
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_add_law(integrator, law, NULL, 0, NULL, 0, 0));
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_add_law(integrator, law, "stiffness", 1, &stiffness, 4, 0));
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_add_law(integrator, law, "stiffness", 1, &stiffness, 0, -1));
+    GIVES(KYOHO_BAD_COUNT, kyoho_integrator_add_law(integrator, law, "stiffness", -1, &stiffness, 0, 0));
+    GIVES(KYOHO_BAD_TEXT, kyoho_integrator_add_law(integrator, "plummer", NULL, 0, NULL, 0, 0));
+    GIVES(KYOHO_NULL_ARGUMENT, kyoho_integrator_law_energy(integrator, NULL));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_integrator_add_law(NULL, law, "stiffness", 1, &stiffness, 0, 0));
+    GIVES(KYOHO_BAD_HANDLE, kyoho_integrator_law_energy(NULL, &energy));
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
 /* The potential and the acceleration of a spring, and its jerk; what is asked is counted. */
 static int32_t spring(void *context, int32_t value, double time, int32_t count, const double *positions,
                       const double *velocities, const double *accelerations, double *values) {
@@ -597,6 +641,7 @@ int main(void) {
         states_go_on_elsewhere(order);
         groups_feel_one_another_or_not(order);
         fields_act_on_bodies(order);
+        laws_act_between_bodies_of_groups(order);
         fields_move_and_may_be_functions(order);
     }
     units_have_a_gravitational_constant();

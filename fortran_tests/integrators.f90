@@ -60,6 +60,10 @@ program integrators_test
     integer(c_int32_t), target :: groups(2) = [0, 1]
     integer(c_int32_t) :: group, feels(2)
     integer(c_int32_t), target :: offsets(2) = [0, 2], end_of_system(1) = -1
+    character(len=*), parameter :: law = 'pair pull'//new_line('a')//'i pos: vec3<f64>'//new_line('a')// &
+        'j pos: vec3<f64>'//new_line('a')//'param strength: f64'//new_line('a')// &
+        'result potential: f64 sum'//new_line('a')//'body'//new_line('a')// &
+        '  potential += strength * norm2(j.pos - i.pos)'//new_line('a')
     type(kyoho_few_body_options) :: few_options
     type(kyoho_few_body_systems) :: systems
     type(kyoho_few_body_outcomes) :: outcomes
@@ -108,6 +112,11 @@ program integrators_test
             2, [3.0_dp, 5.0_dp], 2, [2.0_dp, 4.0_dp], reshape([real(dp) :: 0, 0, 0, 0, 0, 0], [3, 2])))
     call succeed(kyoho_integrator_field_energy(integrator, potential))
     call check(abs(potential/kinetic - 2) < 1e-12_dp, 'energy in a field that moves')
+    call succeed(kyoho_integrator_add_law(integrator, law//c_null_char, 'strength'//c_null_char, 1, [2.0_dp], 0, 0))
+    call succeed(kyoho_integrator_law_energy(integrator, potential))
+    call check(potential == 0, 'energy of one body by a law')
+    call check(kyoho_integrator_add_law(integrator, law//c_null_char, c_null_char, 0, [2.0_dp], 0, 0) &
+            == KYOHO_BAD_OPTION, 'a law without its parameter')
     call check(kyoho_integrator_add_field_function(integrator, c_funloc(level), c_null_ptr, 1) == KYOHO_BAD_OPTION, &
             'a field of a procedure in order 6')
     call succeed(kyoho_integrator_free(integrator))

@@ -539,6 +539,7 @@ module kyoho
     public :: kyoho_integrator_add_group, kyoho_integrator_set_feels, kyoho_integrator_group
     public :: kyoho_integrator_add_field, kyoho_integrator_field_energy
     public :: kyoho_integrator_add_moving_field, kyoho_integrator_add_field_function
+    public :: kyoho_integrator_add_law, kyoho_integrator_law_energy
     public :: kyoho_gravitational_constant
     public :: kyoho_few_body_evolve
     public :: kyoho_model_make
@@ -947,6 +948,28 @@ module kyoho
             integer(c_int32_t) :: code
         end function
 
+        ! Adds a law between bodies: a text, which ends with c_null_char, as do the names of its
+        ! parameters, with spaces between them, whose count numbers follow one another. It acts on the
+        ! groups whose bits are set in on, by those in by; 0 stands for all.
+        function kyoho_integrator_add_law(integrator, law, names, count, numbers, on, by) &
+                bind(c, name="kyoho_integrator_add_law") result(code)
+            import
+            type(c_ptr), value :: integrator
+            character(kind=c_char), intent(in) :: law(*), names(*)
+            integer(c_int32_t), value :: count, on, by
+            real(c_double), intent(in) :: numbers(*)
+            integer(c_int32_t) :: code
+        end function
+
+        ! Computes the energy of the bodies by laws.
+        function kyoho_integrator_law_energy(integrator, energy) &
+                bind(c, name="kyoho_integrator_law_energy") result(code)
+            import
+            type(c_ptr), value :: integrator
+            real(c_double), intent(out) :: energy
+            integer(c_int32_t) :: code
+        end function
+
         ! The gravitational constant in a system of units, whose names end with c_null_char, such as
         ! 'pc Msun Myr'.
         function kyoho_gravitational_constant(units, gravity) &
@@ -966,7 +989,8 @@ module kyoho
             integer(c_int32_t) :: code
         end function
 
-        ! Computes the energies of the bodies, in which that in fields is part of the potential one.
+        ! Computes the energies of the bodies, in which those in fields and by laws are part of the
+        ! potential one.
         function kyoho_integrator_energies(integrator, kinetic, potential) &
                 bind(c, name="kyoho_integrator_energies") result(code)
             import

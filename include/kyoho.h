@@ -1789,7 +1789,7 @@ kyoho_result kyoho_integrator_group(struct kyoho_integrator *integrator,
 // sources, which ends with a zero. `names` has the names of its parameters with spaces between
 // them, and `numbers` the `count` numbers of all of these, one after another: three of a vector.
 // Both may be NULL for a field without parameters. The next evolution begins with new forces of
-// all bodies. Block steps with fields are the host's, also on GPUs.
+// all bodies. A GPU that makes the block steps adds fields there (docs/fields.md).
 //
 // Errors, after which no field was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT,
 // KYOHO_BAD_OPTION (an unknown name, a parameter that is missing or that the field has not, a
@@ -1838,6 +1838,35 @@ kyoho_result kyoho_integrator_add_field_function(struct kyoho_integrator *integr
                                                  kyoho_field_function function,
                                                  void *context,
                                                  int32_t has_potential);
+
+// Adds a law between bodies beside their gravity, from now on; several add up. `law` is a text of
+// the language of pairs (docs/laws.md), which ends with a zero. `names` has the names of its
+// parameters with spaces between them, and `numbers` the `count` numbers of all of these, one
+// after another. Both may be NULL for a law without parameters.
+//
+// It acts on the bodies of the groups whose bits are set in `on` (1 for group 0, 2 for group 1, 4
+// for group 2), by bodies of those in `by`; 0 stands for all groups. The next evolution begins
+// with new forces of all bodies. The host makes the block steps then, and asks a GPU for the sums.
+//
+// Errors, after which no law was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT,
+// KYOHO_BAD_OPTION (a parameter that is missing or that the law has not, a number that is not
+// finite, a group that there is not, or an integrator with subsystems), KYOHO_BAD_COUNT,
+// KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_add_law(struct kyoho_integrator *integrator,
+                                      const char *law,
+                                      const char *names,
+                                      int32_t count,
+                                      const double *numbers,
+                                      int32_t on,
+                                      int32_t by);
+
+// Computes the energy of the bodies by laws: each mass times its potential, in which a pair counts
+// once, whether both or one of the two act. It is part of the potential energy of
+// `kyoho_integrator_energies`. Laws that are written as an acceleration alone give none.
+//
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_NOT_FINITE (by a law),
+// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+kyoho_result kyoho_integrator_law_energy(struct kyoho_integrator *integrator, double *energy);
 
 // Advances all bodies to a time, which may not lie before theirs, or until something ends it
 // earlier: an approach, which is looked for at the ends of block steps, a collision in a step that
@@ -1890,11 +1919,12 @@ kyoho_result kyoho_gravitational_constant(const char *units, double *gravity);
 
 // Computes the kinetic energy of the bodies and their potential energy, in which each pair counts
 // once and softening is included; in double precision, and in order 2 by the tree if there is one.
-// The potential energy in fields is part of it: `kyoho_integrator_field_energy` has that alone. The
-// sum is conserved in fields that do not depend on time or velocities. Both pointers may be NULL.
+// The potential energies in fields and by laws are part of it: `kyoho_integrator_field_energy` and
+// `kyoho_integrator_law_energy` have these alone. The sum is conserved where nothing depends on
+// time or velocities and each body that acts is acted upon. Both pointers may be NULL.
 //
-// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE (in a field), KYOHO_OUT_OF_RANGE, KYOHO_NO_BACKEND,
-// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE (in a field or by a law), KYOHO_OUT_OF_RANGE,
+// KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_integrator_energies(struct kyoho_integrator *integrator,
                                        double *kinetic,
                                        double *potential);

@@ -32,6 +32,7 @@ fn header() -> String {
         "src/abi/native/integrators/bodies.rs",
         "src/abi/native/integrators/groups.rs",
         "src/abi/native/integrators/fields.rs",
+        "src/abi/native/integrators/laws.rs",
         "src/abi/native/integrators/evolution.rs",
         "src/abi/native/integrators/encounters.rs",
         "src/abi/native/integrators/units.rs",

@@ -19,6 +19,7 @@ PARTS = {
         "guides/gpu-arrays",
         "guides/own-interaction",
         "fields",
+        "laws",
         "subsystems",
         "groups",
         "units",

@@ -61,6 +61,16 @@ def _group(name: str, value: Any) -> Any:
     return numpy.int32(integer(name, value, least=0, most=2**31 - 1))
 
 
+def _group_bits(name: str, groups: Any) -> int:
+    """A bit for each group; 0 for all."""
+    if groups is None:
+        return 0
+    given = [groups] if is_single(groups) else list(groups)
+    if not given:
+        raise Error(f"{name} is {groups!r}; allowed: a group, several, or None for all")
+    return sum({1 << integer(name, group, least=0, most=15) for group in given})
+
+
 def _nodes(centre: Any) -> list[Any]:
     """The times, the positions and the velocities of a centre that moves."""
     if not isinstance(centre, (tuple, list)) or len(centre) not in (2, 3):
@@ -760,15 +770,7 @@ class Cluster(Handle):
         if field is None:
             raise Error("field is None; allowed: a name, a text or a function")
         text = text_or_none("field", field, "a name, a text or a function")
-        numbers: list[float] = []
-        for name, given_value in parameters.items():
-            value = given_value if self._units is None else self._units.any_number(name, given_value)
-            one = is_single(value)
-            found = [number(name, value)] if one else [float(x) for x in readable(name, value, FLOAT64).ravel()]
-            numbers.extend(found)
-        given = (c_double * len(numbers))(*numbers)
-        names = text_or_none("a name of the parameters", " ".join(parameters), "names")
-        described = (self._own(), text, names, len(numbers), given)
+        described = (self._own(), text, *self._described(parameters))
         if centre is None:
             check(library.kyoho_integrator_add_field(*described))
             return
@@ -779,6 +781,61 @@ class Cluster(Handle):
         nodes = _nodes(centre)
         addresses = [None if array is None else array.ctypes.data for array in nodes]
         check(library.kyoho_integrator_add_moving_field(*described, len(nodes[0]), *addresses))
+
+    def _described(self, parameters: dict[str, Any]) -> tuple[Any, int, Any]:
+        """The names of parameters, the count of their numbers, and these, as the library takes them."""
+        numbers: list[float] = []
+        for name, given_value in parameters.items():
+            value = given_value if self._units is None else self._units.any_number(name, given_value)
+            one = is_single(value)
+            found = [number(name, value)] if one else [float(x) for x in readable(name, value, FLOAT64).ravel()]
+            numbers.extend(found)
+        names = text_or_none("a name of the parameters", " ".join(parameters), "names")
+        return names, len(numbers), (c_double * len(numbers))(*numbers)
+
+    def add_law(self, law: str, *, on: Any = None, by: Any = None, **parameters: Any) -> None:
+        """Adds a law between bodies beside their gravity, from now on. Several laws add up. The next
+        evolution begins with new forces of all bodies.
+
+        Parameters
+        ----------
+        law : str
+            A text of the language of pairs, whose sinks and sources have ``pos``, ``vel`` and ``mass``.
+        on, by : int or sequence of int
+            The groups of the bodies on which the law acts, and of those that make it, see
+            :meth:`add_group`. None: all.
+        parameters
+            The parameters of the law by their names: a number, or those of a vector.
+
+        >>> import kyoho
+        >>> cluster = kyoho.Cluster()
+        >>> _ = cluster.add([[1, 0, 0], [-1, 0, 0]], [2.0, 3.0])
+        >>> cluster.add_law('''pair spring
+        ... i      pos: vec3<f64>
+        ... j      pos: vec3<f64>, mass: f64
+        ... param  stiffness: f64
+        ... result potential: f64 sum
+        ... body
+        ...   potential += 0.5 * stiffness * j.mass * norm2(j.pos - i.pos)
+        ... ''', stiffness=0.5)
+        >>> cluster.law_energy
+        6.0
+        """
+        text = text_or_none("law", law, "a text")
+        if text is None:
+            raise Error("law is None; allowed: a text")
+        groups = (_group_bits("on", on), _group_bits("by", by))
+        check(library.kyoho_integrator_add_law(self._own(), text, *self._described(parameters), *groups))
+
+    @property
+    def law_energy(self) -> float:
+        """The energy of the bodies by laws: each mass times the potential, in which a pair counts once.
+        Laws that are written as an acceleration alone have none.
+        """
+        energy, handle = c_double(), self._own()
+        check(library.kyoho_integrator_law_energy(handle, byref(energy)))
+        found: float = self._given(energy.value, "energy")
+        return found
 
     def _add_function(self, acceleration: Any, *, jerk: Any = None, potential: Any = None, **others: Any) -> None:
         for name in others:

@@ -6,6 +6,7 @@ import pathlib
 import sys
 import types
 
+import numpy
 import pytest
 
 import kyoho
@@ -78,6 +79,32 @@ def test_fields_stay_where_a_parameter_changes(amuse_kyoho):
     place = [types.SimpleNamespace() for _ in range(3)]
     worker.get_position(one.value, *place, npoints=1)
     assert [value.value[0] for value in place] == pytest.approx([0, 1, 0], abs=1e-5)
+
+
+def test_laws_stay_where_a_parameter_changes(amuse_kyoho):
+    worker = importlib.import_module("amuse_kyoho.dynamics_worker").KyohoWorker()
+    worker.set_backend(backend="cpu")
+    spring = """pair spring
+i      pos: vec3<f64>
+j      pos: vec3<f64>, mass: f64
+param  stiffness: f64
+result potential: f64 sum
+body
+  potential += 0.5 * stiffness * j.mass * norm2(j.pos - i.pos)
+"""
+    worker.add_law(spring, "stiffness=1e6")
+    with pytest.raises(kyoho.Error, match="the parameter 'stiffness' of the law 'spring' is 'not given'"):
+        worker.add_law(spring, "")
+    two = types.SimpleNamespace()
+    # They swing with an angular velocity of 1000, which their gravity hardly changes.
+    x, zero = [1.0, -1.0], [0.0, 0.0]
+    worker.new_particle(two, [0.5, 0.5], x, zero, zero, zero, zero, zero, zero, npoints=2)
+    worker.evolve_model(1e-3)
+    worker.set_order(order=6)
+    worker.evolve_model(numpy.pi * 1e-3)
+    place = [types.SimpleNamespace() for _ in range(3)]
+    worker.get_position(two.value, *place, npoints=2)
+    assert place[0].value == pytest.approx([-1, 1], abs=1e-3)
     energy = types.SimpleNamespace()
     worker.get_potential_energy(energy)
     assert energy.value == pytest.approx(-2, abs=1e-4)

@@ -462,6 +462,56 @@ def test_fields_act_on_bodies_and_are_part_of_their_energy(order):
     assert cluster.field_energy == other.field_energy
 
 
+SPRING = """pair spring
+i      pos: vec3<f64>
+j      pos: vec3<f64>, mass: f64
+param  stiffness: f64
+result potential: f64 sum
+body
+  potential += 0.5 * stiffness * j.mass * norm2(j.pos - i.pos)
+"""
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+def test_laws_act_between_bodies_of_groups(order):
+    cluster = kyoho.Cluster(order, gravity=1e-9, dt_max=1 / 1024, backend="cpu", threads=1)
+    far = cluster.add_group()
+    cluster.add([[1, 0, 0], [-1, 0, 0]], [1.0, 1.0], [[0, 2, 0], [0, -2, 0]])
+    cluster.add([[0, 9, 0]], [1.0], groups=far)
+    assert cluster.law_energy == 0
+    cluster.add_law(SPRING, on=0, by=[0], stiffness=2)
+    before = cluster.energies
+    assert cluster.law_energy == 4 and before.potential == pytest.approx(4, abs=1e-8)
+    assert numpy.allclose(cluster.accelerations, [[-4, 0, 0], [4, 0, 0], [0, 0, 0]], atol=1e-8)
+    # Half of a circle, of which the angular velocity is 2.
+    cluster.evolve(numpy.pi / 2)
+    assert numpy.allclose(cluster.positions, [[-1, 0, 0], [1, 0, 0], [0, 9, 0]], atol=1e-3)
+    assert abs(cluster.energies.total - before.total) < 1e-4
+    # What was pickled has its laws, and goes on with the same bits.
+    other = pickle.loads(pickle.dumps(cluster))
+    for one in (cluster, other):
+        one.evolve(1.7)
+    assert cluster.positions.tobytes() == other.positions.tobytes() and cluster.law_energy == other.law_energy
+
+
+def test_a_wrong_law_is_named():
+    cluster = kyoho.Cluster(backend="cpu", threads=1)
+    for law, groups, parameters, words in (
+        (None, {}, {}, "law is None; allowed: a text"),
+        (7, {}, {}, "law is 7; allowed: a text"),
+        ("plummer", {}, {}, "line 1"),
+        (SPRING, {}, {}, "the parameter 'stiffness' of the law 'spring' is 'not given'; allowed: one number"),
+        (SPRING, {}, {"stiffness": 1, "mass": 1}, "a parameter of the law 'spring' is 'mass'; allowed: stiffness"),
+        (SPRING, {"on": 1}, {"stiffness": 1}, "a group on which a law acts is '1'; allowed: 0 to 0"),
+        (SPRING, {"by": [0, 16]}, {"stiffness": 1}, "by is 16; allowed: 0 to 15"),
+        (SPRING, {"by": []}, {"stiffness": 1}, "by is []; allowed: a group, several, or None for all"),
+        (SPRING.replace("j ", "j charge: f64, "), {}, {"stiffness": 1}, "the value 'charge: f64' of the source"),
+    ):
+        with pytest.raises(kyoho.Error, match=re.escape(words)):
+            cluster.add_law(law, **groups, **parameters)
+    assert cluster.law_energy == 0
+
+
 def _pull(positions, velocities, time):
     return -positions / numpy.linalg.norm(positions, axis=1, keepdims=True) ** 3
 

@@ -18,6 +18,9 @@ use super::groups::Groups;
 
 use sums::{Constants, Kernels};
 
+/// The groups of a law on all bodies by all.
+pub const ALL_GROUPS: [u16; 2] = [u16::MAX; 2];
+
 const WHAT: &str = "the bodies of a law";
 /// The name of the potential in errors.
 const POTENTIAL: &str = "potential";
@@ -191,7 +194,7 @@ impl Laws {
     /// Takes the groups of bodies, by their places.
     pub fn group(&mut self, groups: &Groups, bodies: usize) -> Result<()> {
         self.of_bodies.clear();
-        if self.all.iter().all(|law| law.groups == [u16::MAX; 2]) {
+        if self.all.iter().all(|law| law.groups == ALL_GROUPS) {
             return Ok(());
         }
         memory::reserve(&mut self.of_bodies, bodies, WHAT)?;

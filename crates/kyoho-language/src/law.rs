@@ -84,15 +84,15 @@ impl LawProgram {
                 let product = Op::Two(Two::Mul, factorial, coefficients[component][number]);
                 if number < 2 { coefficients[component][number] } else { list.add(product, Scalar::F64) }
             });
-            memory::push(&mut terms, (name, memory::collected(derivative.into_iter(), WHAT)?), WHAT)?;
+            memory::push(&mut terms, (name, memory::collected(derivative, WHAT)?), WHAT)?;
         }
         let forces = summed(list, &program, terms)?;
         let mut list = Builder::new(false)?;
         let potential = match motion::results(&program, &mut list)?.0 {
             None => None,
             Some(potential) => {
-                let term = memory::collected([potential].into_iter(), WHAT)?;
-                let terms = memory::collected([("potential", term)].into_iter(), WHAT)?;
+                let term = memory::collected([potential], WHAT)?;
+                let terms = memory::collected([("potential", term)], WHAT)?;
                 Some(summed(list, &program, terms)?)
             }
         };

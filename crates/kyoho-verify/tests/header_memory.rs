@@ -28,6 +28,10 @@ use kyoho_verify::models::plummer;
 use common::root;
 use refusing::{again_in_c, call, is_alone, refuse_this_thread_alone, try_each};
 
+/// A law whose pairs are softened.
+const LAW: &CStr = c"pair pull\ni pos: vec3<f64>\nj pos: vec3<f64>, mass: f64\nparam eps: f64
+result potential: f64 sum\nbody\n  potential -= 0.01 * j.mass * rsqrt(norm2(j.pos - i.pos) + eps^2)\n";
+
 /// The functions that were called.
 static SWEPT: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 
@@ -401,6 +405,12 @@ fn integrators(order: i32, accuracy: f64, subsystem_radius: f64) -> Vec<u64> {
     swept!(kyoho_integrator_evolve(integrator, 1.0 / 32.0, ptr::null(), &raw mut evolution));
     let (field, names, numbers) = (c"plummer", c"radius mass", [0.5, 0.1]);
     swept!(kyoho_integrator_add_field(integrator, field.as_ptr(), names.as_ptr(), 2, numbers.as_ptr()));
+    if subsystem_radius == 0.0 {
+        let mut by_laws = 0.0f64;
+        swept!(kyoho_integrator_add_law(integrator, LAW.as_ptr(), c"eps".as_ptr(), 1, numbers.as_ptr(), 0, 0));
+        swept!(kyoho_integrator_law_energy(integrator, &raw mut by_laws));
+        bits.push(by_laws.to_bits());
+    }
     let (times, places) = ([0.0, 0.5, 1.0], [0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.1, 0.2, 0.0]);
     swept!(kyoho_integrator_add_moving_field(
         integrator,

@@ -1,6 +1,6 @@
 //! Integrators: bodies that come, go, change and evolve.
 //!
-//! `creation` makes them. `bodies`, `groups` and `fields` have what moves and what acts on it, and
+//! `creation` makes them. `bodies`, `groups`, `fields` and `laws` have what moves and acts, and
 //! `evolution` advances it; `encounters` and `energies` tell what came of that. `states` lets other
 //! integrators go on, and `units` has constants. Here are the handles of all.
 
@@ -11,6 +11,7 @@ mod energies;
 mod evolution;
 mod fields;
 mod groups;
+mod laws;
 mod states;
 mod units;
 
@@ -32,6 +33,7 @@ pub use energies::*;
 pub use evolution::*;
 pub use fields::*;
 pub use groups::*;
+pub use laws::*;
 pub use states::*;
 pub use units::*;
 

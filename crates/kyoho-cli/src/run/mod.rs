@@ -1,6 +1,6 @@
 //! `kyoho run`: integrates an N-body system.
 
-mod field_setting;
+mod beginning;
 pub mod input;
 mod options;
 mod output;
@@ -11,16 +11,18 @@ pub mod snapshot_hdf5;
 mod snapshot_header;
 mod softenings;
 mod subsystems;
+mod text_setting;
 mod watch;
 
 use std::time::Instant;
 
 use indicatif::ProgressBar;
 
-use field_setting::FieldSetting;
+use beginning::Beside;
 use output::Output;
 use report::{Report, Row};
 use snapshot::{Format, Origin, Snapshot};
+use text_setting::TextSetting;
 use watch::Watch;
 
 use crate::failure::Result;
@@ -60,6 +62,8 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
     let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref(), ranks)?;
+    let (law_settings, laws) = options::laws(arguments, &setup, resumed.as_ref(), ranks)?;
+    beginning::check(arguments, &laws, radius)?;
     let from = resumed.as_ref().map_or(0.0, Snapshot::time);
     let until = from + intervals as f64 * plan.interval;
     for time in [from, until] {
@@ -76,7 +80,7 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         picture::try_path(path)?;
     }
     let start = match (resumed, input) {
-        (Some(snapshot), _) => going_on(&plan, snapshot, &field_settings),
+        (Some(snapshot), _) => going_on(&plan, snapshot, [&field_settings, &law_settings]),
         (None, Some(input)) => fresh(&plan, input.bodies, input.softenings),
         (None, None) => {
             let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?.over(ranks.team())?;
@@ -92,6 +96,7 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     let mut report = Report::new(&plan, &settings, &setup, &system, start.bodies.len());
     report.shows_errors = arguments.report_error;
     report.fields = names;
+    report.laws = laws.iter().map(|law| law.name().to_string()).collect();
     report.units = units;
     if let Some(groups) = &groups {
         report.with_softenings((0..groups.count()).map(|group| groups.softening(group)).collect());
@@ -109,19 +114,21 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         }
     };
     let mut meeting = start;
-    meeting.fields = field_settings;
+    (meeting.fields, meeting.laws) = (field_settings, law_settings);
     let first = meeting.number;
     let mut acting = Fields::new(plan.gravity, setup.threads);
     acting.start = meeting.time();
     acting.replace(fields);
     ranks.require_same(&format!("{plan:?} {radius:?} {intervals}"), &meeting.bodies)?;
-    let mut integrator = subsystems::integrator(system, &mut meeting, acting, (radius, groups.as_ref()))?;
+    let beside = Beside { fields: acting, laws, radius, groups: groups.as_ref() };
+    let mut integrator = beginning::integrator(system, &mut meeting, beside)?;
     let mut energy_of = |integrator: &mut dyn Integrator, time: f64| -> Result<Energy> {
         let energy = match &groups {
             Some(groups) => energies.of_groups(integrator.bodies(), groups)?,
             None => energies.with_subsystems(integrator.bodies(), integrator.subsystems().0)?,
         };
-        Ok(Energy { field: integrator.field_energy(time)?, ..energy })
+        let potential = energy.potential + integrator.law_energy(time)?;
+        Ok(Energy { potential, field: integrator.field_energy(time)?, ..energy })
     };
     let measured = |integrator: &mut dyn Integrator| {
         if arguments.report_error { integrator.tree_errors(SAMPLES) } else { Ok(None) }
@@ -146,6 +153,7 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     let bar = if ranks.is_first() { progress::bar(intervals * PROGRESS as u64) } else { ProgressBar::hidden() };
     for done in 0..intervals {
         integrator.fields_mut().start = meeting.time();
+        integrator.laws_mut().start = meeting.time();
         let began = Instant::now();
         let approach = integrator.advance(&mut |fraction, blocks| {
             // Showing progress for each of a million blocks would cost more than the blocks.
@@ -179,11 +187,13 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
 }
 
 /// Makes the start of a resumed run. With another order the integrator begins anew, because its
-/// state belongs to the old order. With other forces or fields the reference of the energy begins anew too.
-fn going_on(plan: &Plan, mut start: Snapshot<'static>, fields: &[FieldSetting]) -> Snapshot<'static> {
+/// state belongs to the old order. With other forces, fields or laws the reference of the energy begins
+/// anew too.
+fn going_on(plan: &Plan, mut start: Snapshot<'static>, [fields, laws]: [&[TextSetting]; 2]) -> Snapshot<'static> {
     let time = start.time();
     let before = std::mem::replace(&mut start.plan, plan.clone());
-    let other_forces = (plan.gravity, plan.softening) != (before.gravity, before.softening) || fields != start.fields;
+    let others = fields != start.fields || laws != start.laws;
+    let other_forces = (plan.gravity, plan.softening) != (before.gravity, before.softening) || others;
     if other_forces || plan.order != before.order {
         let centres = start.subsystems.iter_mut().flat_map(|subsystems| &mut subsystems.all);
         let bodies = start.bodies.to_mut().iter_mut().chain(centres.map(|subsystem| &mut subsystem.centre));
@@ -201,9 +211,17 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>, fields: &[FieldSetting]) 
 /// Makes the start of a new run. Its initial energy is not known yet.
 fn fresh(plan: &Plan, bodies: Vec<Body>, softenings: Option<Vec<f64>>) -> Snapshot<'static> {
     let origin = Origin { number: 0, time: 0.0 };
-    let (initial_energy, fields) = (f64::NAN, Vec::new());
-    let bodies = bodies.into();
-    Snapshot { plan: plan.clone(), number: 0, origin, initial_energy, fields, subsystems: None, softenings, bodies }
+    Snapshot {
+        plan: plan.clone(),
+        number: 0,
+        origin,
+        initial_energy: f64::NAN,
+        fields: Vec::new(),
+        laws: Vec::new(),
+        subsystems: None,
+        softenings,
+        bodies: bodies.into(),
+    }
 }
 
 /// The number of bodies by which the errors of a tree are measured.

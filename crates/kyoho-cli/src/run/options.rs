@@ -8,14 +8,15 @@ use crate::file;
 use crate::machine::{Machine, named};
 use crate::precision::precision;
 use crate::ranks::Ranks;
-use crate::run::field_setting::FieldSetting;
 use crate::run::input::{self, Input};
 use crate::run::snapshot::Snapshot;
+use crate::run::text_setting::TextSetting;
 use kyoho::Setup;
 use kyoho::config::Settings;
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Order, Precision, TreeAccuracy};
 use kyoho_integrators::fields::{Centre, Field};
+use kyoho_integrators::laws::{ALL_GROUPS, Law};
 use kyoho_integrators::plan::{ETA4, Plan, SHORTEST, SHORTEST_INTERVAL, StepCriterion, usual_eta, whole};
 use kyoho_integrators::unit_systems::UnitSystem;
 use kyoho_language::field::{BUILT_IN, BuiltIn};
@@ -83,6 +84,11 @@ pub struct Arguments {
     /// those of a snapshot
     #[arg(long = "field", value_name = "FIELD")]
     pub fields: Vec<String>,
+    /// A law between all bodies beside their gravity: a file with a text, and its parameters as of a
+    /// field, such as yukawa.pair,strength=1,length=0.5; several laws add up; none takes away those of a
+    /// snapshot
+    #[arg(long = "law", value_name = "LAW")]
+    pub laws: Vec<String>,
     /// Let close bodies, such as hard binaries, move together by regularised motion, in orders 4, 6
     /// and 8 without softening: those that come within this distance, or without a number within one
     /// that is chosen; 0 for none [default: 0]
@@ -217,18 +223,18 @@ pub fn fields(
     setup: &Setup,
     resumed: Option<&Snapshot>,
     ranks: Ranks,
-) -> Result<(Vec<FieldSetting>, Vec<Field>)> {
+) -> Result<(Vec<TextSetting>, Vec<Field>)> {
     let (order, level) = (setup.order, setup.level);
     let mut fields = Vec::new();
     if arguments.fields.is_empty() {
-        for FieldSetting { given, numbers, centre } in resumed.map_or(&[][..], |snapshot| &snapshot.fields) {
+        for TextSetting { given, numbers, centre } in resumed.map_or(&[][..], |snapshot| &snapshot.fields) {
             fields.push(Field::with_numbers(given, numbers, order, level)?.with_centre(centre.clone()));
         }
     }
     for argument in arguments.fields.iter().filter(|argument| *argument != "none") {
         fields.push(field(argument, setup, ranks)?);
     }
-    let setting = |field: &Field| FieldSetting {
+    let setting = |field: &Field| TextSetting {
         given: field.given().into(),
         numbers: field.numbers().into(),
         centre: field.centre().cloned(),
@@ -259,36 +265,78 @@ fn centre(path: &Path, ranks: Ranks) -> Result<Centre> {
     Centre::new(&times, &positions, given).map_err(|error| Failure::file(path, error))
 }
 
-/// Returns the field of an argument: a name or a file, `,NAME=NUMBERS` for each parameter, and
-/// `,centre=FILE` for a centre that moves.
-fn field(argument: &str, setup: &Setup, ranks: Ranks) -> Result<Field> {
-    let end = argument.split(',').take_while(|word| !word.contains('=')).map(|word| word.len() + 1).sum::<usize>();
-    let name = &argument[..end.saturating_sub(1)];
-    let mut parameters: Vec<(&str, Vec<f64>)> = Vec::new();
-    let mut path_of_centre = None;
-    for word in argument.get(end..).into_iter().flat_map(|rest| rest.split(',')) {
-        if let Some(path) = word.strip_prefix("centre=") {
-            path_of_centre = Some(Path::new(path));
-            continue;
+/// A text by its name with the numbers of its parameters.
+struct Named<'a> {
+    name: &'a str,
+    parameters: Vec<(&'a str, Vec<f64>)>,
+    centre: Option<&'a Path>,
+}
+
+impl<'a> Named<'a> {
+    /// Reads the argument of an option: a name, `,NAME=NUMBERS` for each parameter, and `,centre=FILE` for
+    /// a centre that moves. `allowed` says so.
+    fn parse(option: &'static str, argument: &'a str, allowed: &str) -> Result<Named<'a>> {
+        let end = argument.split(',').take_while(|word| !word.contains('=')).map(|word| word.len() + 1).sum::<usize>();
+        let mut named = Named { name: &argument[..end.saturating_sub(1)], parameters: Vec::new(), centre: None };
+        for word in argument.get(end..).into_iter().flat_map(|rest| rest.split(',')) {
+            if let Some(path) = word.strip_prefix("centre=") {
+                named.centre = Some(Path::new(path));
+                continue;
+            }
+            let (before, number) = word.split_once('=').map_or((None, word), |(name, number)| (Some(name), number));
+            named.parameters.extend(before.map(|name| (name, Vec::new())));
+            let number = number.parse().map_err(|_| wrong(option, format!("'{argument}'"), allowed.into()))?;
+            named.parameters.iter_mut().next_back().into_iter().for_each(|(_, numbers)| numbers.push(number));
         }
-        let (before, number) = word.split_once('=').map_or((None, word), |(name, number)| (Some(name), number));
-        parameters.extend(before.map(|name| (name, Vec::new())));
-        let allowed = || "a name or a file, and ,NAME=NUMBERS, such as plummer,mass=1,radius=0.5".into();
-        let number = number.parse().map_err(|_| wrong("--field", format!("'{argument}'"), allowed()))?;
-        parameters.iter_mut().next_back().into_iter().for_each(|(_, numbers)| numbers.push(number));
+        Ok(named)
     }
-    let parameters: Vec<(&str, &[f64])> = parameters.iter().map(|(name, given)| (*name, &given[..])).collect();
-    let path = Path::new(name);
-    let text = match BuiltIn::from_name(name) {
-        Some(_) => name.to_string(),
+
+    fn parameters(&self) -> Vec<(&str, &[f64])> {
+        self.parameters.iter().map(|(name, given)| (*name, &given[..])).collect()
+    }
+}
+
+/// Returns the field of an argument.
+fn field(argument: &str, setup: &Setup, ranks: Ranks) -> Result<Field> {
+    const ALLOWED: &str = "a name or a file, and ,NAME=NUMBERS, such as plummer,mass=1,radius=0.5";
+    let named = Named::parse("--field", argument, ALLOWED)?;
+    let path = Path::new(named.name);
+    let text = match BuiltIn::from_name(named.name) {
+        Some(_) => named.name.to_string(),
         None if ranks.has_file(path)? => file::text(ranks.read(path)?, path)?,
         None => {
             let names: Vec<&str> = BUILT_IN.iter().map(|field| field.name).collect();
-            return Err(wrong("--field", format!("'{name}'"), format!("a file, or {}", names.join(", "))));
+            return Err(wrong("--field", format!("'{}'", named.name), format!("a file, or {}", names.join(", "))));
         }
     };
-    let field = Field::new(text.trim(), &parameters, setup.order, setup.level)?;
-    Ok(field.with_centre(path_of_centre.map(|path| centre(path, ranks)).transpose()?))
+    let field = Field::new(text.trim(), &named.parameters(), setup.order, setup.level)?;
+    Ok(field.with_centre(named.centre.map(|path| centre(path, ranks)).transpose()?))
+}
+
+/// Returns the laws of the command line, or else those of a snapshot.
+pub fn laws(
+    arguments: &Arguments,
+    setup: &Setup,
+    resumed: Option<&Snapshot>,
+    ranks: Ranks,
+) -> Result<(Vec<TextSetting>, Vec<Law>)> {
+    let mut laws = Vec::new();
+    if arguments.laws.is_empty() {
+        for TextSetting { given, numbers, .. } in resumed.map_or(&[][..], |snapshot| &snapshot.laws) {
+            laws.push(Law::with_numbers(given, numbers, ALL_GROUPS, setup.order)?);
+        }
+    }
+    for argument in arguments.laws.iter().filter(|argument| *argument != "none") {
+        let named = Named::parse("--law", argument, "a file, and ,NAME=NUMBERS, such as yukawa.pair,length=0.5")?;
+        if named.centre.is_some() {
+            return Err(wrong("--law", format!("'{argument}'"), "no centre, which fields have".into()));
+        }
+        let path = Path::new(named.name);
+        let text = file::text(ranks.read(path)?, path)?;
+        laws.push(Law::new(text.trim(), &named.parameters(), ALL_GROUPS, setup.order)?);
+    }
+    let setting = |law: &Law| TextSetting { given: law.text().into(), numbers: law.numbers().into(), centre: None };
+    Ok((laws.iter().map(setting).collect(), laws))
 }
 
 /// Fails if ranks cannot do a run together.

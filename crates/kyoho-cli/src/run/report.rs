@@ -23,7 +23,7 @@ use kyoho_ranks::Team;
 pub struct Row {
     time: f64,
     kinetic: f64,
-    /// That in fields is part of it.
+    /// That in fields and by laws is part of it.
     potential: f64,
     total: f64,
     relative_error: f64,
@@ -118,6 +118,8 @@ pub struct Report {
     interval: f64,
     /// The names of the fields.
     pub fields: Vec<String>,
+    /// The names of the laws.
+    pub laws: Vec<String>,
     backend: &'static str,
     devices: Vec<String>,
     threads: usize,
@@ -188,6 +190,7 @@ impl Report {
             sums_by_tree: plan.tree.is_some() && pairs >= tree_crossover,
             interval: plan.interval,
             fields: Vec::new(),
+            laws: Vec::new(),
             backend: setup.backend.name(),
             devices: system.devices().into_iter().map(|device| device.name).collect(),
             threads: settings.threads,
@@ -242,6 +245,9 @@ impl Report {
         }
         if !self.fields.is_empty() {
             out!("in the fields {}", self.fields.join(", "))?;
+        }
+        if !self.laws.is_empty() {
+            out!("with the laws {}", self.laws.join(", "))?;
         }
         let ranks = self.ranks.map_or(String::new(), |ranks| format!("{ranks} ranks, each "));
         let devices = self.devices.join(", ");

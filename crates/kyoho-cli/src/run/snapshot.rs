@@ -14,12 +14,12 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Result};
 use crate::file;
-use crate::run::field_setting::FieldSetting;
 use crate::run::input::{self, Input, fill, rows};
 use crate::run::snapshot_hdf5 as hdf5;
 use crate::run::snapshot_header::Header;
 use crate::run::softenings;
 use crate::run::subsystems::Subsystems;
+use crate::run::text_setting::TextSetting;
 use kyoho_core::Order;
 use kyoho_core::error::shown;
 use kyoho_integrators::body::{Body, DERIVATIVES};
@@ -37,7 +37,9 @@ pub struct Snapshot<'a> {
     /// The total energy at the start of the run, to which errors are relative.
     pub initial_energy: f64,
     /// The fields that act on the bodies.
-    pub fields: Vec<FieldSetting>,
+    pub fields: Vec<TextSetting>,
+    /// The laws between them.
+    pub laws: Vec<TextSetting>,
     /// The subsystems, if close bodies may form some.
     pub subsystems: Option<Subsystems>,
     /// The softening length of each body, if they have some of their own.
@@ -181,8 +183,10 @@ impl Snapshot<'_> {
     pub fn settings(&self) -> Vec<(String, Value)> {
         let plan = &self.plan;
         let [accuracy, theta] = plan.tree_options();
-        let fields = self.fields.iter().enumerate();
-        let fields = fields.map(|(place, field)| (FieldSetting::name(place), Value::Text(field.line())));
+        let texts = [("field", &self.fields), ("law", &self.laws)].into_iter().flat_map(|(kind, all)| {
+            let lines = all.iter().map(TextSetting::line).enumerate();
+            lines.map(move |(place, line)| (TextSetting::name(kind, place), Value::Text(line)))
+        });
         let settings = [
             ("number", Value::Count(self.number)),
             ("time", Value::Number(self.time())),
@@ -208,7 +212,7 @@ impl Snapshot<'_> {
         let named = |(name, value): (&str, Value)| (name.into(), value);
         let softenings = self.softenings.as_deref().map(softenings::setting);
         let others = subsystems.chain(softenings).map(named);
-        settings.into_iter().map(named).chain(fields).chain(others).collect()
+        settings.into_iter().map(named).chain(texts).chain(others).collect()
     }
 
     /// Returns the step that a body takes next. The criterion's step becomes a power of two when an
@@ -398,13 +402,14 @@ pub mod tests {
             origin: Origin { number: 2, time: 0.1 },
             initial_energy: -0.25,
             fields: Vec::new(),
+            laws: Vec::new(),
             subsystems: None,
             softenings: None,
             bodies: vec![body, Body { step: body.step, ..Body::new(1.0, [0.1; 3], [0.2; 3]) }].into(),
         }
     }
 
-    /// Returns the two bodies in fields.
+    /// Returns the two bodies in fields and with laws.
     pub fn in_fields(order: Order) -> Snapshot<'static> {
         let text = "pair p # ] \\n\nbody\r\n  a += [1]".into();
         // More numbers than an attribute of HDF5 has bytes.
@@ -412,9 +417,11 @@ pub mod tests {
         let positions: Vec<Vector> = times.iter().map(|time| [time.sin(), -time, 1.0 / 3.0]).collect();
         let numbers = vec![1.0 / 3.0, 5e-324];
         let of = |velocities| Some(Centre::new(&times, &positions, velocities).expect("nodes"));
-        let plummer = |centre| FieldSetting { given: "plummer".into(), numbers: numbers.clone(), centre };
-        let text = FieldSetting { given: text, numbers: Vec::new(), centre: of(Some(&positions)) };
-        Snapshot { fields: vec![plummer(None), text, plummer(of(None))], ..snapshot(order) }
+        let plummer = |centre| TextSetting { given: "plummer".into(), numbers: numbers.clone(), centre };
+        let text = TextSetting { given: text, numbers: Vec::new(), centre: of(Some(&positions)) };
+        let law = TextSetting { given: "pair law\ni pos: vec3<f64>\n".into(), numbers: numbers.clone(), centre: None };
+        let fields = vec![plummer(None), text, plummer(of(None))];
+        Snapshot { fields, laws: vec![law.clone(), law], ..snapshot(order) }
     }
 
     /// Returns the two bodies with softenings of their own.

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
-use crate::run::field_setting::FieldSetting;
 use crate::run::snapshot::{Origin, Snapshot};
 use crate::run::softenings;
 use crate::run::subsystems::Subsystems;
+use crate::run::text_setting::TextSetting;
 use kyoho_core::error::shortened;
 use kyoho_core::{Order, Precision, TreeAccuracy};
 use kyoho_integrators::plan::{ETA4, Plan, SHORTEST_INTERVAL, StepCriterion, whole};
@@ -77,15 +77,18 @@ impl Header<'_> {
             tree,
         };
         let initial_energy = self.number("initial_energy", |_| true)?;
-        let mut fields = Vec::new();
-        while self.words.contains_key(&FieldSetting::name(fields.len())) {
-            let name = FieldSetting::name(fields.len());
-            fields.push(self.value(&name, FieldSetting::parse)?);
-        }
+        let (fields, laws) = (self.texts("field")?, self.texts("law")?);
         let subsystems = Subsystems::read(self, order)?;
         let softenings = softenings::read(self)?;
         let bodies = Cow::Borrowed(&[][..]);
-        Ok((Snapshot { plan, number, origin, initial_energy, fields, subsystems, softenings, bodies }, count))
+        Ok((Snapshot { plan, number, origin, initial_energy, fields, laws, subsystems, softenings, bodies }, count))
+    }
+
+    /// Returns the settings of a kind, `field` or `law`.
+    fn texts(&self, kind: &str) -> Result<Vec<TextSetting>> {
+        let names = (0..).map(|place| TextSetting::name(kind, place));
+        let known = names.take_while(|name| self.words.contains_key(name));
+        known.map(|name| self.value(&name, TextSetting::parse)).collect()
     }
 
     /// Returns the value of a setting.

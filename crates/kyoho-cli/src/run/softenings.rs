@@ -1,16 +1,11 @@
-//! Bodies with softenings of their own in a run: their setting in snapshots, and the integrator that has
-//! them in groups.
+//! Bodies with softenings of their own in a run: their option, and their setting in snapshots.
 
 use std::path::Path;
 
 use kyoho_core::error::shown;
 use kyoho_files::names::SOFTENINGS;
-use kyoho_integrators::Integrator;
-use kyoho_integrators::body::Body;
-use kyoho_integrators::fields::Fields;
 use kyoho_integrators::groups::{Groups, MOST_GROUPS};
 use kyoho_integrators::plan::Plan;
-use kyoho_ranks::SharedSystem;
 
 use crate::failure::{Failure, Result};
 use crate::run::options::{Arguments, wrong};
@@ -92,21 +87,4 @@ pub fn groups(arguments: &Arguments, plan: &mut Plan, softenings: Option<&[f64]>
     groups.reserve(softenings.len())?;
     softenings.iter().for_each(|softening| groups.push(groups.with_softening(*softening).unwrap_or(0)));
     Ok(Some(groups))
-}
-
-/// Makes the integrator of bodies in groups.
-pub fn integrator(
-    system: SharedSystem,
-    (plan, groups): (&Plan, &Groups),
-    bodies: Vec<Body>,
-    fields: Fields,
-) -> Result<Box<dyn Integrator + Send>> {
-    let mut integrator = kyoho_integrators::in_fields(system, plan, Vec::new(), fields)?;
-    integrator.set_groups(Some(groups.copied()?))?;
-    let is_known = bodies.iter().all(|body| body.step > 0.0);
-    integrator.resume(bodies, Vec::new(), 0.0)?;
-    if !is_known {
-        integrator.start()?;
-    }
-    Ok(integrator)
 }

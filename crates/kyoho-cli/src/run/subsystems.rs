@@ -1,21 +1,18 @@
-//! Subsystems of a run: their option, their lines in snapshots, and the integrator that has them.
+//! Subsystems of a run: their option, and their lines in snapshots.
 
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Order};
 use kyoho_integrators::Integrator;
 use kyoho_integrators::body::{Body, Vector};
-use kyoho_integrators::fields::Fields;
 use kyoho_integrators::groups::Groups;
 use kyoho_integrators::plan::Plan;
 use kyoho_integrators::subsystems::Subsystem;
-use kyoho_ranks::SharedSystem;
 
 use crate::failure::{Failure, Result};
 use crate::few_body::Bound;
 use crate::run::options::{Arguments, wrong};
 use crate::run::snapshot::{Snapshot, Value, body, check, vectors};
 use crate::run::snapshot_header::Header;
-use crate::run::softenings;
 
 /// The subsystems of a snapshot.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,33 +183,6 @@ pub fn radius(
     let value = if arguments.subsystems.is_none() { "in the snapshot" } else { "given" };
     let allowed = "with --order 4, 6 or 8 and --eps 0; in other runs --subsystems 0";
     Err(wrong(OPTION, format!("{value} with {found}"), allowed.into()))
-}
-
-/// Makes the integrator of the bodies of a meeting, which it takes. A radius is that of subsystems. Where
-/// those of the meeting form at another one, all begin anew. With subsystems there are no groups.
-pub fn integrator(
-    system: SharedSystem,
-    meeting: &mut Snapshot,
-    fields: Fields,
-    (radius, groups): (Option<f64>, Option<&Groups>),
-) -> Result<Box<dyn Integrator + Send>> {
-    let bodies = std::mem::take(&mut meeting.bodies).into_owned();
-    let before = meeting.subsystems.take();
-    if let Some(groups) = groups {
-        return softenings::integrator(system, (&meeting.plan, groups), bodies, fields);
-    }
-    let Some(radius) = radius else {
-        return Ok(kyoho_integrators::in_fields(system, &meeting.plan, bodies, fields)?);
-    };
-    let mut integrator = kyoho_integrators::in_fields(system, &meeting.plan, Vec::new(), fields)?;
-    integrator.set_subsystems(Some(radius))?;
-    let goes_on = before.as_ref().is_some_and(|before| before.radius == radius);
-    let is_known = goes_on && bodies.iter().all(|body| body.step > 0.0);
-    integrator.resume(bodies, before.map_or_else(Vec::new, |before| before.all), radius)?;
-    if !is_known {
-        integrator.start().map_err(failure)?;
-    }
-    Ok(integrator)
 }
 
 /// Returns an error of an integrator with the name that the radius has here.

@@ -7,11 +7,12 @@ use super::{call_on, kyoho_integrator};
 
 /// Computes the kinetic energy of the bodies and their potential energy, in which each pair counts
 /// once and softening is included; in double precision, and in order 2 by the tree if there is one.
-/// The potential energy in fields is part of it: `kyoho_integrator_field_energy` has that alone. The
-/// sum is conserved in fields that do not depend on time or velocities. Both pointers may be NULL.
+/// The potential energies in fields and by laws are part of it: `kyoho_integrator_field_energy` and
+/// `kyoho_integrator_law_energy` have these alone. The sum is conserved where nothing depends on
+/// time or velocities and each body that acts is acted upon. Both pointers may be NULL.
 ///
-/// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE (in a field), KYOHO_OUT_OF_RANGE, KYOHO_NO_BACKEND,
-/// KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+/// Errors: KYOHO_BAD_HANDLE, KYOHO_NOT_FINITE (in a field or by a law), KYOHO_OUT_OF_RANGE,
+/// KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_integrator_energies(
     integrator: *mut kyoho_integrator,

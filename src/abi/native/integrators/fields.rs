@@ -17,7 +17,7 @@ use super::{call_on, kyoho_integrator};
 /// sources, which ends with a zero. `names` has the names of its parameters with spaces between
 /// them, and `numbers` the `count` numbers of all of these, one after another: three of a vector.
 /// Both may be NULL for a field without parameters. The next evolution begins with new forces of
-/// all bodies. Block steps with fields are the host's, also on GPUs.
+/// all bodies. A GPU that makes the block steps adds fields there (docs/fields.md).
 ///
 /// Errors, after which no field was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_TEXT,
 /// KYOHO_BAD_OPTION (an unknown name, a parameter that is missing or that the field has not, a

@@ -92,6 +92,10 @@ class KyohoInterface(
     def add_field():
         return _function(("field", "string", "IN"), ("parameters", "string", "IN"))
 
+    @legacy_function
+    def add_law():
+        return _function(("law", "string", "IN"), ("parameters", "string", "IN"))
+
     get_order, set_order = _getter("order", "int32"), _setter("order", "int32")
     get_eta, set_eta = _getter("eta", "float64"), _setter("eta", "float64")
     get_dt_max, set_dt_max = _getter("dt_max", "float64"), _setter("dt_max", "float64")
@@ -117,8 +121,15 @@ class Kyoho(GravitationalDynamics, GravityFieldCode):
     def add_field(self, field, **parameters):
         """Adds a field, which acts on all particles beside their own gravity: a built-in one by its name,
         or a text. Parameters are quantities, or numbers in N-body units."""
-        words = (f"{name}={','.join(map(repr, self._in_nbody_units(value)))}" for name, value in parameters.items())
-        self.overridden().add_field(field, " ".join(words))
+        self.overridden().add_field(field, self._words(parameters))
+
+    def add_law(self, law, **parameters):
+        """Adds a law between particles beside their gravity: a text, with parameters as of a field."""
+        self.overridden().add_law(law, self._words(parameters))
+
+    def _words(self, parameters):
+        """Parameters as the worker takes them."""
+        return " ".join(f"{name}={','.join(map(repr, self._in_nbody_units(x)))}" for name, x in parameters.items())
 
     def _in_nbody_units(self, value):
         """The numbers of a parameter."""
@@ -132,7 +143,8 @@ class Kyoho(GravitationalDynamics, GravityFieldCode):
 
     def define_methods(self, handler):
         GravitationalDynamics.define_methods(self, handler)
-        handler.add_method("add_field", (handler.NO_UNIT, handler.NO_UNIT), (handler.ERROR_CODE,))
+        for name in ("add_field", "add_law"):
+            handler.add_method(name, (handler.NO_UNIT, handler.NO_UNIT), (handler.ERROR_CODE,))
         self.stopping_conditions.define_methods(handler)
         units = {
             "eps2": nbody_system.length**2,
@@ -206,6 +218,7 @@ class Kyoho(GravitationalDynamics, GravityFieldCode):
         GravityFieldCode.define_state(self, handler)
         for state in ("EDIT", "RUN", "UPDATE"):
             handler.add_method(state, "add_field")
+            handler.add_method(state, "add_law")
         for name in ("get_acceleration", "get_radius"):
             handler.add_method("RUN", name)
         for name in ("set_state", "set_mass", "set_position", "set_velocity", "set_radius"):

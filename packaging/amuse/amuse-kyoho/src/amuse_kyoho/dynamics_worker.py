@@ -14,6 +14,19 @@ SUPPORTED = (COLLISION, PAIR, TIMEOUT, NUMBER_OF_STEPS, OUT_OF_BOX)
 PARTS = 16
 
 
+def _read(parameters):
+    """The numbers of each of the parameters of a text."""
+    given = {}
+    for word in parameters.split():
+        name, _, numbers = word.partition("=")
+        try:
+            given[name] = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            allowed = "NAME=NUMBER for each parameter, with spaces between them"
+            raise kyoho.Error(f"the parameters have {word!r}; allowed: {allowed}") from None
+    return given
+
+
 class KyohoWorker(KyohoFieldWorker):
     """Particles that evolve, and their gravity at points. Results of 0 mean success, -1 means that
     there is no such particle; errors of the library are raised, and AMUSE hands on their text.
@@ -29,8 +42,9 @@ class KyohoWorker(KyohoFieldWorker):
         self.subsystems = 0
         self.cluster = None
         self.radii = {}
-        # The fields that act on the particles, each with its parameters.
+        # The fields that act on the particles and the laws between them, each with its parameters.
         self.fields = []
+        self.laws = []
         self.enabled = set()
         # The conditions that ended the last evolution, with the particles of each.
         self.met = []
@@ -62,22 +76,24 @@ class KyohoWorker(KyohoFieldWorker):
         )
         for field, parameters in self.fields:
             cluster.add_field(field, **parameters)
+        for law, parameters in self.laws:
+            cluster.add_law(law, **parameters)
         if bodies is not None:
             cluster.add(bodies.positions, bodies.masses, bodies.velocities, identifiers=bodies.identifiers)
         return cluster
 
     def add_field(self, field, parameters):
         """Adds a field with parameters such as ``"mass=2.5 push=0.0,0.0,1.0"``, as the units of the particles."""
-        given = {}
-        for word in parameters.split():
-            name, _, numbers = word.partition("=")
-            try:
-                given[name] = [float(number) for number in numbers.split(",")]
-            except ValueError:
-                allowed = "NAME=NUMBER for each parameter, with spaces between them"
-                raise kyoho.Error(f"the parameters of a field have {word!r}; allowed: {allowed}") from None
+        given = _read(parameters)
         self.current().add_field(field, **given)
         self.fields.append((field, given))
+        return 0
+
+    def add_law(self, law, parameters):
+        """Adds a law between particles, with parameters as of a field."""
+        given = _read(parameters)
+        self.current().add_law(law, **given)
+        self.laws.append((law, given))
         return 0
 
     def choices(self):
@@ -231,7 +247,7 @@ class KyohoWorker(KyohoFieldWorker):
 
     def evolve_back(self, time):
         """Evolves to an earlier time, as far ahead with all velocities turned round."""
-        if self.fields:
+        if self.fields or self.laws:
             raise kyoho.Error("the time to evolve to is an earlier one; allowed: later ones where there are fields")
         now, bodies = self.cluster.time, self.cluster.get()
         self.replace(bodies._replace(velocities=-bodies.velocities), 0.0)

@@ -1,25 +1,25 @@
-//! Fields in snapshots.
+//! Fields and laws in snapshots.
 
 use kyoho_integrators::fields::Centre;
 
-/// A field as the user gave it, which a snapshot keeps.
+/// A field or a law as the user gave it, which a snapshot keeps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FieldSetting {
+pub struct TextSetting {
     /// The built-in name or the text.
     pub given: String,
     /// The numbers of its parameters, in their order.
     pub numbers: Vec<f64>,
-    /// Its centre, if it moves.
+    /// The centre of a field, if it moves.
     pub centre: Option<Centre>,
 }
 
-impl FieldSetting {
-    /// Returns the name of the setting of a field.
-    pub fn name(place: usize) -> String {
-        format!("field-{}", place + 1)
+impl TextSetting {
+    /// Returns the name of the setting of a kind, `field` or `law`, at a place.
+    pub fn name(kind: &str, place: usize) -> String {
+        format!("{kind}-{}", place + 1)
     }
 
-    /// Returns the field in a line: its numbers in brackets, in braces the number of the nodes of its
+    /// Returns it in a line: its numbers in brackets, in braces the number of the nodes of its
     /// centre and their numbers, if it moves, and the text without ends of lines.
     pub fn line(&self) -> String {
         let joined = |numbers: &mut dyn Iterator<Item = f64>| {
@@ -33,8 +33,8 @@ impl FieldSetting {
         format!("[{}] {centre}{text}", joined(&mut self.numbers.iter().copied()))
     }
 
-    /// Reads what [`FieldSetting::line`] returns.
-    pub fn parse(line: &str) -> Option<FieldSetting> {
+    /// Reads what [`TextSetting::line`] returns.
+    pub fn parse(line: &str) -> Option<TextSetting> {
         let (numbers, text) = line.strip_prefix('[')?.split_once("] ")?;
         let parsed = |numbers: &str| numbers.split_whitespace().map(|number| number.parse().ok()).collect();
         let numbers: Option<Vec<f64>> = parsed(numbers);
@@ -59,6 +59,6 @@ impl FieldSetting {
                 other => other,
             });
         }
-        Some(FieldSetting { given, numbers: numbers?, centre })
+        Some(TextSetting { given, numbers: numbers?, centre })
     }
 }
