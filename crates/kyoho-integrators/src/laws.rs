@@ -1,7 +1,8 @@
 //! Laws between bodies beside their gravity: texts that say what one body adds to another one.
 //!
 //! All that a law reads of bodies is predicted, as it is for gravity: the derivatives of a sink too,
-//! where velocities are read. The error of that is of the order of a predicted velocity's.
+//! where velocities are read. The error of that is of the order of a predicted velocity's. Sources are
+//! written when they have moved, and the kernels predict them.
 
 mod sums;
 
@@ -25,9 +26,9 @@ const WHAT: &str = "the bodies of a law";
 /// The name of the potential in errors.
 const POTENTIAL: &str = "potential";
 
-/// A body as laws read it.
+/// A body on which laws act.
 #[derive(Debug, Clone, Copy)]
-pub struct Acting {
+pub struct Felt {
     /// Its place among all.
     pub place: usize,
     /// Its mass.
@@ -36,12 +37,23 @@ pub struct Acting {
     pub motion: [Vector; 1 + MOST],
 }
 
-impl Acting {
+impl Felt {
     /// Returns a body where it is.
-    pub fn of(body: &Body, place: usize) -> Acting {
+    pub fn of(body: &Body, place: usize) -> Felt {
         let motion = body.motion();
-        Acting { place, mass: body.mass, motion: std::array::from_fn(|k| motion[k]) }
+        Felt { place, mass: body.mass, motion: std::array::from_fn(|k| motion[k]) }
     }
+}
+
+/// A body that acts by laws: as it was at a time since the start.
+#[derive(Debug, Clone, Copy)]
+pub struct Acting<'a> {
+    /// Its place among all.
+    pub place: usize,
+    /// The body.
+    pub body: &'a Body,
+    /// The time.
+    pub time: f64,
 }
 
 /// A law with the numbers of its parameters, and the groups of bodies that it concerns.
@@ -132,7 +144,9 @@ pub struct Laws {
     gravity: f64,
     /// The group of each body, by its place; bodies beyond are of the first group.
     of_bodies: Vec<u8>,
-    bodies: Taken,
+    /// The bodies on which a law acts, and their places among all sinks.
+    felt: Vec<Felt>,
+    chosen: Vec<usize>,
     found: Vec<[Vector; MOST]>,
 }
 
@@ -148,7 +162,8 @@ impl Laws {
             start: 0.0,
             gravity,
             of_bodies: Vec::new(),
-            bodies: Taken::default(),
+            felt: Vec::new(),
+            chosen: Vec::new(),
             found: Vec::new(),
         }
     }
@@ -202,34 +217,41 @@ impl Laws {
         Ok(())
     }
 
-    /// Returns the first `given` derivatives of the velocities of sinks, by laws and by other forces, of
-    /// which `force` has those of the sink at a place; none if there is no law. Sources are all bodies, of
-    /// which those with a mass act.
+    /// Writes sources, of which there are `count` in all, to rows that rise.
+    pub fn write<'a>(&mut self, count: usize, rows: &[usize], source: impl Fn(usize) -> Acting<'a>) -> Result<()> {
+        for (law, kernels) in self.all.iter().zip(&mut self.kernels) {
+            let acts = acting(&self.of_bodies, law.groups[1]);
+            kernels.forces.write(&law.program.forces, count, rows, |row| (source(row), acts(&source(row))))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the first `given` derivatives of the velocities of sinks at a time, by laws and by other
+    /// forces, of which `force` has those of the sink at a place; none if there is no law. Sources were
+    /// written before.
     pub fn derivatives(
         &mut self,
         since_start: f64,
         given: usize,
-        (sinks, sources): (impl Iterator<Item = Acting>, impl Iterator<Item = Acting>),
+        (count, sink): (usize, impl Fn(usize) -> Felt),
         force: impl Fn(usize) -> [Vector; MOST],
     ) -> Result<&[[Vector; MOST]]> {
         self.found.clear();
         if self.is_empty() {
             return Ok(&[]);
         }
-        self.bodies.take(sinks, sources)?;
-        let count = self.bodies.sinks.len();
         memory::reserve(&mut self.found, count, WHAT)?;
         self.found.extend((0..count).map(force));
-        let time = self.start + since_start;
         for (law, kernels) in self.all.iter().zip(&mut self.kernels) {
-            self.bodies.choose(&self.of_bodies, law.groups)?;
-            let constants = Constants { law, gravity: self.gravity, time };
-            let Some(sums) = kernels.forces(&self.bodies, &constants)? else { continue };
-            for (row, &place) in self.bodies.chosen_sinks.iter().enumerate() {
+            let chosen = (&mut self.felt, &mut self.chosen);
+            choose(chosen, (count, &sink), &self.of_bodies, law.groups[0])?;
+            let constants = Constants { law, gravity: self.gravity, times: [self.start, since_start] };
+            let Some(sums) = kernels.forces.run(&law.program.forces, &self.felt, &constants)? else { continue };
+            for (row, &place) in self.chosen.iter().enumerate() {
                 for (number, found) in self.found[place].iter_mut().enumerate().take(given) {
                     let more = sums.vector(number, row);
                     if let Some(value) = more.into_iter().find(|value| !value.is_finite()) {
-                        let (what, body) = (DERIVATIVES[number], self.bodies.sinks[place].place as i64);
+                        let (what, body) = (DERIVATIVES[number], self.felt[row].place as i64);
                         return Err(Error::LawNotFinite { what, body, law: law.name().into(), value });
                     }
                     *found = vector(|k| found[k] + more[k]);
@@ -243,17 +265,21 @@ impl Laws {
     /// these groups and by these, at a time.
     fn potentials(
         &mut self,
-        (law, groups, time): (usize, [u16; 2], f64),
+        (law, [on, by], time): (usize, [u16; 2], f64),
         (bodies, places): (&[Body], &[usize]),
         mut take: impl FnMut(usize, f64),
     ) -> Result<()> {
-        let body = |place: usize| Acting::of(&bodies[place], place);
-        self.bodies.take(places.iter().map(|place| body(*place)), (0..bodies.len()).map(body))?;
-        self.bodies.choose(&self.of_bodies, groups)?;
         let (law, kernels) = (&self.all[law], &mut self.kernels[law]);
-        let constants = Constants { law, gravity: self.gravity, time };
-        let Some(sums) = kernels.potentials(&self.bodies, &constants)? else { return Ok(()) };
-        for (row, &sink) in self.bodies.chosen_sinks.iter().enumerate() {
+        let (Some(kernel), Some(list)) = (&mut kernels.potential, &law.program.potential) else { return Ok(()) };
+        let acts = acting(&self.of_bodies, by);
+        let source = |place: usize| Acting { place, body: &bodies[place], time: 0.0 };
+        let rows = memory::collected(0..bodies.len(), WHAT)?;
+        kernel.write(list, bodies.len(), &rows, |row| (source(row), acts(&source(row))))?;
+        let sink = |number: usize| Felt::of(&bodies[places[number]], places[number]);
+        choose((&mut self.felt, &mut self.chosen), (places.len(), sink), &self.of_bodies, on)?;
+        let constants = Constants { law, gravity: self.gravity, times: [time, 0.0] };
+        let Some(sums) = kernel.run(list, &self.felt, &constants)? else { return Ok(()) };
+        for (row, &sink) in self.chosen.iter().enumerate() {
             let value = sums.number(row);
             if !value.is_finite() {
                 let (body, law) = (places[sink] as i64, law.name().into());
@@ -264,7 +290,8 @@ impl Laws {
         Ok(())
     }
 
-    /// Returns the potentials and accelerations of the bodies at some places by all laws at a time.
+    /// Returns the potentials and accelerations of the bodies at some places by all laws at a time. Sources
+    /// have to be written again afterwards.
     pub fn forces(&mut self, bodies: &[Body], places: &[usize], time: f64) -> Result<Vec<(f64, Vector)>> {
         let mut all = memory::filled(places.len(), (0.0, [0.0; 3]), WHAT)?;
         for law in 0..self.all.len() {
@@ -272,9 +299,10 @@ impl Laws {
             self.potentials((law, groups, time), (bodies, places), |sink, more| all[sink].0 += more)?;
         }
         self.start = time;
-        let body = |place: usize| Acting::of(&bodies[place], place);
-        let (sinks, sources) = (places.iter().map(|place| body(*place)), (0..bodies.len()).map(body));
-        let found = self.derivatives(0.0, 1, (sinks, sources), |_| Default::default())?;
+        let rows = memory::collected(0..bodies.len(), WHAT)?;
+        self.write(bodies.len(), &rows, |place| Acting { place, body: &bodies[place], time: 0.0 })?;
+        let sink = |number: usize| Felt::of(&bodies[places[number]], places[number]);
+        let found = self.derivatives(0.0, 1, (places.len(), sink), |_| Default::default())?;
         all.iter_mut().zip(found).for_each(|((_, acceleration), found)| *acceleration = found[0]);
         Ok(all)
     }
@@ -309,39 +337,33 @@ pub struct Made {
     kernels: Vec<Kernels>,
 }
 
-/// The bodies of a sum.
-#[derive(Default)]
-struct Taken {
-    sinks: Vec<Acting>,
-    /// Those with a mass.
-    sources: Vec<Acting>,
-    /// The places among both of those that a law concerns.
-    chosen_sinks: Vec<usize>,
-    chosen_sources: Vec<usize>,
+/// Returns what tells whether a body acts by a law that is made by some groups: those without mass do not.
+fn acting(of_bodies: &[u8], by: u16) -> impl Fn(&Acting) -> bool {
+    move |source| source.body.mass != 0.0 && is_of(of_bodies, source.place, by)
 }
 
-impl Taken {
-    fn take(&mut self, sinks: impl Iterator<Item = Acting>, sources: impl Iterator<Item = Acting>) -> Result<()> {
-        self.sinks.clear();
-        self.sources.clear();
-        for sink in sinks {
-            memory::push(&mut self.sinks, sink, WHAT)?;
-        }
-        for source in sources.filter(|source| source.mass != 0.0) {
-            memory::push(&mut self.sources, source, WHAT)?;
-        }
-        Ok(())
-    }
+/// Whether the body at a place belongs to one of some groups.
+fn is_of(of_bodies: &[u8], place: usize, groups: u16) -> bool {
+    groups >> of_bodies.get(place).copied().unwrap_or(0) & 1 == 1
+}
 
-    /// Chooses those on which a law acts, and those by which it is made.
-    fn choose(&mut self, of_bodies: &[u8], [on, by]: [u16; 2]) -> Result<()> {
-        let is_of = |body: &Acting, groups: u16| groups >> of_bodies.get(body.place).copied().unwrap_or(0) & 1 == 1;
-        let sides = [(&self.sinks, &mut self.chosen_sinks, on), (&self.sources, &mut self.chosen_sources, by)];
-        for (bodies, chosen, groups) in sides {
-            chosen.clear();
-            memory::reserve(chosen, bodies.len(), WHAT)?;
-            chosen.extend((0..bodies.len()).filter(|number| is_of(&bodies[*number], groups)));
+/// Chooses the sinks on which a law acts, which is on some groups.
+fn choose(
+    (felt, chosen): (&mut Vec<Felt>, &mut Vec<usize>),
+    (count, sink): (usize, impl Fn(usize) -> Felt),
+    of_bodies: &[u8],
+    on: u16,
+) -> Result<()> {
+    felt.clear();
+    chosen.clear();
+    memory::reserve(felt, count, WHAT)?;
+    memory::reserve(chosen, count, WHAT)?;
+    for number in 0..count {
+        let sink = sink(number);
+        if is_of(of_bodies, sink.place, on) {
+            felt.push(sink);
+            chosen.push(number);
         }
-        Ok(())
     }
+    Ok(())
 }

@@ -13,7 +13,7 @@ use super::fields::Fields;
 use super::group_sums::sum_by_groups;
 use super::groups::Groups;
 use super::hermite::MOST;
-use super::laws::{Acting, Laws};
+use super::laws::{Acting, Felt, Laws};
 use super::numbering::Numbering;
 use super::plan::{Plan, whole};
 use super::subsystems::Subsystem;
@@ -106,13 +106,18 @@ impl Leapfrog {
             let Body { position, velocity, derivatives: [acceleration, ..], .. } = bodies[number];
             (number, [position, vector(|k| velocity[k] + kick * acceleration[k])])
         };
-        let acting = |number: usize| {
-            let mut acting = Acting::of(&bodies[number], number);
-            acting.motion[1] = body(number).1[1];
-            acting
+        let felt = |number: usize| {
+            let mut felt = Felt::of(&bodies[number], number);
+            felt.motion[1] = body(number).1[1];
+            felt
         };
-        let all = || (0..bodies.len()).map(acting);
-        let of_laws = self.laws.derivatives(time, 1, (all(), all()), |_| Default::default())?;
+        if !self.laws.is_empty() {
+            let mut kicked = memory::collected(bodies.iter().copied(), "bodies that act by laws")?;
+            kicked.iter_mut().enumerate().for_each(|(number, kicked)| kicked.velocity = body(number).1[1]);
+            let rows = memory::collected(0..kicked.len(), "bodies that act by laws")?;
+            self.laws.write(kicked.len(), &rows, |place| Acting { place, body: &kicked[place], time })?;
+        }
+        let of_laws = self.laws.derivatives(time, 1, (bodies.len(), felt), |_| Default::default())?;
         let by_laws = |number: usize| of_laws.get(number).copied().unwrap_or_default();
         let of_fields = self.fields.derivatives(time, (bodies.len(), 1), body, by_laws)?;
         let added = if of_fields.is_empty() { of_laws } else { of_fields };

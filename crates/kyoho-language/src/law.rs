@@ -3,7 +3,8 @@
 //!
 //! A law is a text of the language whose sections `i` and `j` have at most `pos`, `vel` and `mass`.
 //! Its results are those of a field: `potential: f64 sum`, `acceleration: vec3<f64> sum`, or both.
-//! A body does not act on itself: the lists leave out pairs of one index.
+//! A body does not act on itself: the lists leave out pairs of one index. They predict sources from
+//! the times when these were written, so that a block step writes those alone that it moves.
 
 use kyoho_core::memory;
 use kyoho_laws::double_double::Double;
@@ -13,14 +14,22 @@ use super::list::{Builder, Comparison, Id, Input, Node, Op, Output, PairProgram,
 use super::motion::{self, MASS, MOST, START, VECTOR, VECTORS};
 use super::parameters::{self, Parameters};
 use super::series::series;
-use super::syntax::{Field, Reduction, ResultField, Side};
+use super::syntax::{Field, Parameter, Reduction, ResultField, Side};
 use super::types::{Scalar, Type};
 use super::{Options, compile};
 
 /// The names of values of bodies that are numbers.
 const NUMBERS: [&str; 1] = ["mass"];
-/// The index of a body as an input.
+/// The further numbers of bodies as inputs; see [`Value`].
 const INDEX: usize = MASS + 1;
+const ACTS: usize = INDEX + 1;
+const TIME: usize = ACTS + 1;
+/// The derivatives of positions that sources are predicted from stand behind all others.
+const WRITTEN: usize = TIME + 1;
+
+/// The parameter behind those of the text, which has the time to which sources are predicted. No text has
+/// such a name.
+pub const NOW: &str = "_now";
 
 /// The words with which callers give the groups that a law concerns, which so are no parameters.
 pub const GROUPS: [&str; 2] = ["on", "by"];
@@ -37,6 +46,26 @@ pub enum Value {
     Mass,
     /// A number that no other body has, an `i32`.
     Index,
+    /// Whether a source acts, an `i32`: 1 or 0.
+    Acts,
+    /// The time when a source had the vectors that it is predicted from.
+    Time,
+}
+
+impl Value {
+    /// Returns the value of an input, and the name and the type of its field.
+    fn of(input: usize) -> (Value, String, Type) {
+        let one = Type::one(Scalar::F64);
+        let vector = |value: usize| (Value::Vector(value), format!("vector_{value}"), VECTOR);
+        match input {
+            MASS => (Value::Mass, NUMBERS[0].into(), one),
+            INDEX => (Value::Index, "index".into(), Type::one(Scalar::I32)),
+            ACTS => (Value::Acts, "acts".into(), Type::one(Scalar::I32)),
+            TIME => (Value::Time, "time".into(), one),
+            WRITTEN.. => vector(input - WRITTEN),
+            _ => vector(input),
+        }
+    }
 }
 
 /// A list that sums results of a law, and the values that it reads of sinks and of sources, in the
@@ -86,14 +115,14 @@ impl LawProgram {
             });
             memory::push(&mut terms, (name, memory::collected(derivative, WHAT)?), WHAT)?;
         }
-        let forces = summed(list, &program, terms)?;
+        let forces = summed(list, &program, terms, 2 * derivatives)?;
         let mut list = Builder::new(false)?;
         let potential = match motion::results(&program, &mut list)?.0 {
             None => None,
             Some(potential) => {
                 let term = memory::collected([potential], WHAT)?;
                 let terms = memory::collected([("potential", term)], WHAT)?;
-                Some(summed(list, &program, terms)?)
+                Some(summed(list, &program, terms, 1)?)
             }
         };
         let reads_velocities = program.fields.iter().flatten().any(|field| field.name == VECTORS[1]);
@@ -124,60 +153,105 @@ fn check(program: &PairProgram) -> Checked<()> {
 }
 
 /// Returns the list that sums terms, each with the name of its result and as many components as this
-/// has, over all sources but the sink itself.
-fn summed(mut list: Builder, program: &PairProgram, terms: Vec<(&str, Vec<Id>)>) -> Checked<LawList> {
-    let [sink, source] = [Side::I, Side::J].map(|side| list.add(Op::Input(Input::Field(side, INDEX, 0)), Scalar::I32));
-    let differ = list.add(Op::Compare(Comparison::NotEqual, sink, source), Scalar::Bool);
+/// has, over the sources that act but the sink itself. Sources are predicted from the first `written`
+/// vectors of their motion.
+fn summed(list: Builder, program: &PairProgram, terms: Vec<(&str, Vec<Id>)>, written: usize) -> Checked<LawList> {
     let (mut results, mut outputs) = (Vec::new(), Vec::new());
-    for (result, (name, components)) in terms.iter().enumerate() {
+    for (result, (name, components)) in terms.into_iter().enumerate() {
         let of = Type { scalar: Scalar::F64, width: components.len() };
-        let (name, reduction) = ((*name).to_string(), Reduction::Sum);
+        let (name, reduction) = (name.to_string(), Reduction::Sum);
         memory::push(&mut results, ResultField { name, of, reduction, accumulated: Scalar::F64 }, WHAT)?;
-        for (component, &term) in components.iter().enumerate() {
-            let condition = Some(differ);
-            let output = Output { result, component, reduction, condition, term, second: None, negative: false };
+        for (component, term) in components.into_iter().enumerate() {
+            let (condition, second) = (None, None);
+            let output = Output { result, component, reduction, condition, term, second, negative: false };
             memory::push(&mut outputs, output, WHAT)?;
         }
     }
-    let mut nodes = list.finish(outputs.iter_mut().flat_map(Output::needs))?;
-    let (mut fields, mut values) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
-    for value in 0..=INDEX {
-        for side in [Side::I, Side::J] {
-            let is_read =
-                |node: &Node| matches!(node.op, Op::Input(Input::Field(of, read, _)) if (of, read) == (side, value));
-            if !nodes.iter().any(is_read) {
-                continue;
+    let at_time = list.finish(outputs.iter_mut().map(|output| &mut output.term))?;
+    let now = program.parameters.len();
+    let mut list = Builder::new(false)?;
+    let mut names = memory::room(at_time.len(), WHAT)?;
+    for node in &at_time {
+        names.push(match node.op {
+            Op::Input(Input::Field(Side::J, vector, component)) if vector < MASS => {
+                predicted(&mut list, (vector, component), written, now)
             }
-            let (name, of, value) = match value {
-                INDEX => ("index".to_string(), Type::one(Scalar::I32), Value::Index),
-                MASS => (NUMBERS[0].to_string(), Type::one(Scalar::F64), Value::Mass),
-                vector => (format!("vector_{vector}"), VECTOR, Value::Vector(vector)),
-            };
-            memory::push(&mut fields[side as usize], Field { name, of }, WHAT)?;
-            memory::push(&mut values[side as usize], value, WHAT)?;
-        }
+            op => list.add(op.renamed(|id: Id| names[id]), node.scalar),
+        });
     }
-    for node in &mut nodes {
-        if let Op::Input(Input::Field(side, value, component)) = node.op {
-            let kept = match value {
-                INDEX => Value::Index,
-                MASS => Value::Mass,
-                vector => Value::Vector(vector),
-            };
-            let place = values[side as usize].iter().position(|known| *known == kept).unwrap_or(0);
-            node.op = Op::Input(Input::Field(side, place, component));
-        }
+    let integer =
+        |list: &mut Builder, side: Side, value: usize| list.add(Op::Input(Input::Field(side, value, 0)), Scalar::I32);
+    let [sink, source] = [Side::I, Side::J].map(|side| integer(&mut list, side, INDEX));
+    let differ = list.add(Op::Compare(Comparison::NotEqual, sink, source), Scalar::Bool);
+    let (acts, zero) = (integer(&mut list, Side::J, ACTS), list.number(Scalar::I32, Double::ZERO));
+    let acts = list.add(Op::Compare(Comparison::NotEqual, acts, zero), Scalar::Bool);
+    let counts = list.add(Op::And(differ, acts), Scalar::Bool);
+    for output in &mut outputs {
+        (output.term, output.condition) = (names[output.term], Some(counts));
     }
-    let pairs = PairProgram {
-        name: program.name.clone(),
-        fields,
-        parameters: memory::collected(program.parameters.iter().cloned(), WHAT)?,
-        results,
-        nodes,
-        outputs,
-        checks: Vec::new(),
+    let mut nodes = list.finish(outputs.iter_mut().flat_map(Output::needs))?;
+    let (fields, values) = name_fields(&mut nodes, WRITTEN + written.max(VECTORS.len()))?;
+    let mut parameters = memory::collected(program.parameters.iter().cloned(), WHAT)?;
+    let of = Type::one(Scalar::F64);
+    memory::push(&mut parameters, Parameter { name: NOW.into(), of, extents: Vec::new() }, WHAT)?;
+    let name = program.name.clone();
+    Ok(LawList { pairs: PairProgram { name, fields, parameters, results, nodes, outputs, checks: Vec::new() }, values })
+}
+
+/// Adds a component of a vector of a source, predicted from the first `written` vectors by their Taylor
+/// series. `now` is the parameter that has the time.
+fn predicted(list: &mut Builder, (vector, component): (usize, usize), written: usize, now: usize) -> Id {
+    let input = |list: &mut Builder, value: usize| {
+        list.add(Op::Input(Input::Field(Side::J, WRITTEN + value, component)), Scalar::F64)
     };
-    Ok(LawList { pairs, values })
+    let last = written.max(vector + 1) - 1;
+    let mut value = input(list, last);
+    if last == vector {
+        return value;
+    }
+    let now = list.add(Op::Input(Input::Parameter(now, 0)), Scalar::F64);
+    let time = list.add(Op::Input(Input::Field(Side::J, TIME, 0)), Scalar::F64);
+    let since = list.add(Op::Two(Two::Sub, now, time), Scalar::F64);
+    for next in (vector..last).rev() {
+        let part = list.number(Scalar::F64, Double::from_limb(1.0 / (next + 1 - vector) as f64));
+        let part = list.add(Op::Two(Two::Mul, since, part), Scalar::F64);
+        let term = input(list, next);
+        value = list.add(Op::MulAdd { factors: [part, value], term, negated: [false; 2] }, Scalar::F64);
+    }
+    value
+}
+
+/// The fields of sinks and of sources, and their values.
+type Fields = ([Vec<Field>; 2], [Vec<Value>; 2]);
+
+/// Gives the inputs of bodies that a list reads, all below `end`, the numbers of fields, which are
+/// returned.
+fn name_fields(nodes: &mut [Node], end: usize) -> Checked<Fields> {
+    let (mut fields, mut values) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+    for side in [Side::I, Side::J] {
+        let mut places = memory::filled(end, None, WHAT)?;
+        for (value, place) in places.iter_mut().enumerate() {
+            let is_read = |node: &Node| match node.op {
+                Op::Input(Input::Field(of, read, _)) => (of, read) == (side, value),
+                _ => false,
+            };
+            if nodes.iter().any(is_read) {
+                let (of_body, name, of) = Value::of(value);
+                *place = Some(fields[side as usize].len());
+                memory::push(&mut fields[side as usize], Field { name, of }, WHAT)?;
+                memory::push(&mut values[side as usize], of_body, WHAT)?;
+            }
+        }
+        for node in nodes.iter_mut() {
+            if let Op::Input(Input::Field(of, value, component)) = node.op
+                && of == side
+                && let Some(place) = places[value]
+            {
+                node.op = Op::Input(Input::Field(side, place, component));
+            }
+        }
+    }
+    Ok((fields, values))
 }
 
 #[cfg(test)]
@@ -190,12 +264,14 @@ result potential: f64 sum\nbody\n  potential -= gravity * j.mass * rsqrt(norm2(j
     #[test]
     fn lists_read_of_bodies_what_their_derivatives_need_and_no_more() {
         let law = LawProgram::new(GRAVITY, 3).unwrap();
-        let vectors = [Value::Vector(0), Value::Vector(1), Value::Vector(2)];
-        assert_eq!(law.forces.values[0], [&vectors[..], &[Value::Index]].concat());
-        assert_eq!(law.forces.values[1], [&vectors[..], &[Value::Mass, Value::Index]].concat());
+        let vectors: Vec<Value> = (0..6).map(Value::Vector).collect();
+        let of_source = [Value::Mass, Value::Index, Value::Acts, Value::Time];
+        assert_eq!(law.forces.values[0], [&vectors[..3], &[Value::Index]].concat());
+        assert_eq!(law.forces.values[1], [&of_source[..], &vectors].concat());
+        assert_eq!(law.forces.pairs.fields[1][4].name, "vector_0");
         let potential = law.potential.unwrap();
         assert_eq!(potential.values[0], [Value::Vector(0), Value::Index]);
-        assert_eq!(potential.values[1], [Value::Vector(0), Value::Mass, Value::Index]);
+        assert_eq!(potential.values[1], [&of_source[..3], &vectors[..1]].concat());
         assert!(!law.reads_velocities);
         let drag = "pair drag\ni vel: vec3<f64>\nj vel: vec3<f64>\nresult acceleration: vec3<f64> sum
 body\n  acceleration += j.vel - i.vel\n";

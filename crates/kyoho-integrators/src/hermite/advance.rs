@@ -4,7 +4,6 @@ use kyoho_core::{Result, memory};
 use kyoho_methods::block_steps::WATCHED;
 
 use crate::encounters::Encounters;
-use crate::laws::Acting;
 use crate::{Approach, GoOn, closer};
 
 use super::block::{Block, Steps};
@@ -134,11 +133,9 @@ impl Hermite {
             (numbering.place(members[place]), [position, velocity])
         };
         let counts = (members.len(), self.scheme.given());
-        let sinks = (0..members.len()).map(|place| block.acting_member(moving, members, place));
-        let sources = (0..moving.len()).map(|number| block.acting(moving, members, number));
-        let named = |acting: Acting| Acting { place: numbering.place(acting.place), ..acting };
-        let acting = (sinks.map(named), sources.map(named));
-        let by_laws = self.laws.derivatives(time, self.scheme.given(), acting, |place| given(&forces, place))?;
+        let felt = |place: usize| block.felt(moving, members[place], numbering.place(members[place]));
+        let (sinks, given_by_laws) = ((members.len(), felt), self.scheme.given());
+        let by_laws = self.laws.derivatives(time, given_by_laws, sinks, |place| given(&forces, place))?;
         let of_all = |place: usize| by_laws.get(place).copied().unwrap_or_else(|| given(&forces, place));
         let in_fields = self.fields.derivatives(time, counts, body, of_all)?;
         let mut found = if in_fields.is_empty() { by_laws } else { in_fields };

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::body::{Body, Vector};
-use crate::laws::Acting;
+use crate::laws::Felt;
 use crate::plan::Plan;
 use kyoho_core::{Forces, Sink};
 use kyoho_hal::threads::Threads;
@@ -72,21 +72,11 @@ impl Block<'_> {
         predicted(body, self.since_last_step(body))
     }
 
-    /// Returns a member, predicted to the time of the block, as laws read it.
-    pub fn acting_member(&self, moving: &[Moving], members: &[usize], place: usize) -> Acting {
-        let (number, body) = (members[place], &moving[members[place]].body);
-        Acting { place: number, mass: body.mass, motion: motion_after(body, body.step) }
-    }
-
-    /// Returns any body as [`Block::acting_member`] does.
-    pub fn acting(&self, moving: &[Moving], members: &[usize], number: usize) -> Acting {
-        match members.binary_search(&number) {
-            Ok(place) => self.acting_member(moving, members, place),
-            Err(_) => {
-                let body = &moving[number].body;
-                Acting { place: number, mass: body.mass, motion: motion_after(body, self.since_last_step(body)) }
-            }
-        }
+    /// Returns the member with a number, predicted to the time of the block, as laws read it. `place` is
+    /// its place among all bodies.
+    pub fn felt(&self, moving: &[Moving], number: usize, place: usize) -> Felt {
+        let body = &moving[number].body;
+        Felt { place, mass: body.mass, motion: motion_after(body, body.step) }
     }
 
     /// Returns the time of the last step of a body that is due later, as a fraction of the interval.

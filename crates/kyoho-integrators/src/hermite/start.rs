@@ -6,7 +6,7 @@ use super::block::Block;
 use super::kept::Kept;
 use super::scheme::given;
 use super::{Hermite, WHAT};
-use crate::laws::Acting;
+use crate::laws::Felt;
 
 impl Hermite {
     /// Finds the subsystems, forces and first steps of all bodies.
@@ -69,9 +69,8 @@ impl Hermite {
             (numbering.place(numbers[sink]), [body.position, body.velocity])
         };
         let counts = (numbers.len(), known);
-        let acting = |number: usize| Acting::of(&moving[number].body, numbering.place(number));
-        let acting = (numbers.iter().map(|number| acting(*number)), (0..moving.len()).map(acting));
-        let by_laws = self.laws.derivatives(time, known, acting, |sink| given(&forces, sink))?;
+        let felt = |sink: usize| Felt::of(&moving[numbers[sink]].body, numbering.place(numbers[sink]));
+        let by_laws = self.laws.derivatives(time, known, (numbers.len(), felt), |sink| given(&forces, sink))?;
         let of_all = |sink: usize| by_laws.get(sink).copied().unwrap_or_else(|| given(&forces, sink));
         let with_fields = self.fields.derivatives(time, counts, body, of_all)?;
         let of_all = |sink: usize| with_fields.get(sink).copied().unwrap_or_else(|| of_all(sink));

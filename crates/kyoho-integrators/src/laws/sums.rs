@@ -1,28 +1,47 @@
 //! The sums of a law over bodies, by the lists of its text.
 
-use kyoho_core::{Error, Result};
+use kyoho_core::{Error, Result, memory};
 use kyoho_language::LawProgram;
-use kyoho_language::law::{LawList, Value};
+use kyoho_language::blocks::Bits;
+use kyoho_language::law::{LawList, NOW, Value};
 use kyoho_language::number::Number;
 use kyoho_language::parameters::Origin;
 use kyoho_language::syntax::Side;
 use kyoho_pairs::{Columns, PairKernel, PairMachine};
 
 use super::super::body::Vector;
-use super::{Acting, Law, Taken};
+use super::{Acting, Felt, Law, WHAT};
 
 /// What is equal for all bodies.
 #[derive(Clone, Copy)]
 pub struct Constants<'a> {
     pub law: &'a Law,
     pub gravity: f64,
-    pub time: f64,
+    /// The time at the start, and the one since then.
+    pub times: [f64; 2],
 }
 
 /// The kernels of a law.
 pub struct Kernels {
-    forces: PairKernel,
-    potential: Option<PairKernel>,
+    pub forces: Kernel,
+    pub potential: Option<Kernel>,
+}
+
+impl Kernels {
+    /// Makes the kernels of a law for a machine.
+    pub fn new(program: &LawProgram, machine: &PairMachine) -> Result<Kernels> {
+        let made = |list: &LawList| -> Result<Kernel> {
+            Ok(Kernel { pairs: PairKernel::of_list(list.pairs.clone(), machine)?, sources: 0 })
+        };
+        let potential = program.potential.as_ref().map(made).transpose()?;
+        Ok(Kernels { forces: made(&program.forces)?, potential })
+    }
+}
+
+/// The kernel of a list, with the number of its sources.
+pub struct Kernel {
+    pairs: PairKernel,
+    sources: usize,
 }
 
 /// The sums of a run.
@@ -42,83 +61,88 @@ impl Sums<'_> {
     }
 }
 
-impl Kernels {
-    /// Makes the kernels of a law for a machine.
-    pub fn new(program: &LawProgram, machine: &PairMachine) -> Result<Kernels> {
-        let made = |list: &LawList| PairKernel::of_list(list.pairs.clone(), machine);
-        let potential = program.potential.as_ref().map(made).transpose()?;
-        Ok(Kernels { forces: made(&program.forces)?, potential })
-    }
-
-    /// Sums the derivatives of velocities; nothing without sinks or sources.
-    pub fn forces(&mut self, bodies: &Taken, constants: &Constants) -> Result<Option<Sums<'_>>> {
-        run(&mut self.forces, &constants.law.program.forces, bodies, constants)
-    }
-
-    /// Sums potentials; nothing without sinks or sources, or if the law has none.
-    pub fn potentials(&mut self, bodies: &Taken, constants: &Constants) -> Result<Option<Sums<'_>>> {
-        match (&mut self.potential, &constants.law.program.potential) {
-            (Some(kernel), Some(list)) => run(kernel, list, bodies, constants),
-            _ => Ok(None),
-        }
-    }
-}
-
-fn run<'a>(
-    kernel: &'a mut PairKernel,
-    list: &LawList,
-    bodies: &Taken,
-    constants: &Constants,
-) -> Result<Option<Sums<'a>>> {
-    let (sinks, sources) = (bodies.chosen_sinks.len(), bodies.chosen_sources.len());
-    if sinks == 0 || sources == 0 {
-        return Ok(None);
-    }
-    write(kernel, list, Side::I, (&bodies.sinks, &bodies.chosen_sinks))?;
-    write(kernel, list, Side::J, (&bodies.sources, &bodies.chosen_sources))?;
-    let Constants { law, gravity, time } = *constants;
-    for (parameter, origin) in list.pairs.parameters.iter().zip(law.program.parameters.origins()) {
-        match *origin {
-            Origin::Time => kernel.set_parameter(&parameter.name, &[Number::F64(time)])?,
-            Origin::Gravity => kernel.set_parameter(&parameter.name, &[Number::F64(gravity)])?,
-            Origin::Number(first) => {
-                // A vector has four numbers at most.
-                let mut numbers = [Number::F64(0.0); 4];
-                let given = &law.numbers[first..][..parameter.of.width];
-                numbers.iter_mut().zip(given).for_each(|(to, number)| *to = Number::F64(*number));
-                kernel.set_parameter(&parameter.name, &numbers[..given.len()])?;
-            }
-        }
-    }
-    kernel.run(Some(sinks), Some(sources))?;
-    kernel.fetch_results()?;
-    let kernel = &*kernel;
-    let mut results = kyoho_core::memory::room(list.pairs.results.len(), "the results of a law")?;
-    for result in &list.pairs.results {
-        results.push(kernel.result(&result.name)?);
-    }
-    Ok(Some(Sums { results }))
-}
-
-/// Writes what a list reads of the bodies of a side that were chosen.
-fn write(kernel: &mut PairKernel, list: &LawList, side: Side, (bodies, chosen): (&[Acting], &[usize])) -> Result<()> {
-    for (field, value) in list.values[side as usize].iter().enumerate() {
-        let columns = kernel.field_mut(side, field, chosen.len())?;
-        for (row, body) in chosen.iter().enumerate() {
-            let Acting { place, mass, motion } = &bodies[*body];
-            match *value {
-                Value::Vector(number) => {
-                    let vector = motion.get(number).ok_or_else(|| Error::Internal { what: NO_VECTOR.into() })?;
-                    let numbered = vector.iter().enumerate();
-                    numbered.for_each(|(component, number)| columns.set(row, component, [number.to_bits(), 0]));
+impl Kernel {
+    /// Writes sources, of which there are `count` in all, to rows that rise; `source` tells whether each
+    /// acts.
+    pub fn write<'a>(
+        &mut self,
+        list: &LawList,
+        count: usize,
+        rows: &[usize],
+        source: impl Fn(usize) -> (Acting<'a>, bool),
+    ) -> Result<()> {
+        for (field, value) in list.values[Side::J as usize].iter().enumerate() {
+            let columns = self.pairs.field_mut(Side::J, field, count)?;
+            for &row in rows {
+                let (Acting { place, body, time }, acts) = source(row);
+                match *value {
+                    Value::Vector(number) => set(columns, row, &body.motion()[number]),
+                    Value::Mass => columns.set(row, 0, bits(body.mass)),
+                    Value::Index => columns.set(row, 0, [place as u64, 0]),
+                    Value::Acts => columns.set(row, 0, [acts.into(), 0]),
+                    Value::Time => columns.set(row, 0, bits(time)),
                 }
-                Value::Mass => columns.set(row, 0, [mass.to_bits(), 0]),
-                Value::Index => columns.set(row, 0, [*place as u64, 0]),
             }
         }
+        let is_all = rows.len() == count || self.sources != count;
+        let changed = memory::collected(rows.iter().map(|row| *row as u32), WHAT)?;
+        self.pairs.note_changes(Side::J, if is_all { None } else { Some(changed) });
+        self.sources = count;
+        Ok(())
     }
-    kernel.note_changes(side, None);
-    Ok(())
+
+    /// Returns the sums on sinks; nothing without sinks or sources.
+    pub fn run(&mut self, list: &LawList, sinks: &[Felt], constants: &Constants) -> Result<Option<Sums<'_>>> {
+        if sinks.is_empty() || self.sources == 0 {
+            return Ok(None);
+        }
+        for (field, value) in list.values[Side::I as usize].iter().enumerate() {
+            let columns = self.pairs.field_mut(Side::I, field, sinks.len())?;
+            for (row, Felt { place, mass, motion }) in sinks.iter().enumerate() {
+                match *value {
+                    Value::Vector(number) => set(columns, row, &motion[number]),
+                    Value::Mass => columns.set(row, 0, bits(*mass)),
+                    Value::Index => columns.set(row, 0, [*place as u64, 0]),
+                    Value::Acts | Value::Time => return Err(Error::Internal { what: OF_SOURCES.into() }),
+                }
+            }
+        }
+        self.pairs.note_changes(Side::I, None);
+        self.set_parameters(list, constants)?;
+        self.pairs.run(Some(sinks.len()), Some(self.sources))?;
+        self.pairs.fetch_results()?;
+        let mut results = memory::room(list.pairs.results.len(), "the results of a law")?;
+        for result in &list.pairs.results {
+            results.push(self.pairs.result(&result.name)?);
+        }
+        Ok(Some(Sums { results }))
+    }
+
+    fn set_parameters(&mut self, list: &LawList, constants: &Constants) -> Result<()> {
+        let Constants { law, gravity, times: [start, since] } = *constants;
+        for (parameter, origin) in list.pairs.parameters.iter().zip(law.program.parameters.origins()) {
+            match *origin {
+                Origin::Time => self.pairs.set_parameter(&parameter.name, &[Number::F64(start + since)])?,
+                Origin::Gravity => self.pairs.set_parameter(&parameter.name, &[Number::F64(gravity)])?,
+                Origin::Number(first) => {
+                    // A vector has four numbers at most.
+                    let mut numbers = [Number::F64(0.0); 4];
+                    let given = &law.numbers[first..][..parameter.of.width];
+                    numbers.iter_mut().zip(given).for_each(|(to, number)| *to = Number::F64(*number));
+                    self.pairs.set_parameter(&parameter.name, &numbers[..given.len()])?;
+                }
+            }
+        }
+        self.pairs.set_parameter(NOW, &[Number::F64(since)])
+    }
 }
 
-const NO_VECTOR: &str = "a law reads more derivatives of a body than there are";
+fn bits(number: f64) -> Bits {
+    [number.to_bits(), 0]
+}
+
+fn set(columns: &mut Columns, row: usize, vector: &Vector) {
+    vector.iter().enumerate().for_each(|(component, number)| columns.set(row, component, bits(*number)));
+}
+
+const OF_SOURCES: &str = "a law reads of sinks what sources alone have";
