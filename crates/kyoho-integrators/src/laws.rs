@@ -311,7 +311,9 @@ impl Laws {
     /// act on one another count once, and so do two of which one acts on the other. Laws that have no
     /// potential give none.
     pub fn energy(&mut self, bodies: &[Body], time: f64) -> Result<f64> {
-        let places = memory::collected(0..bodies.len(), WHAT)?;
+        // Bodies without mass have no energy.
+        let with_mass = (0..bodies.len()).filter(|place| !self.is_empty() && bodies[*place].mass != 0.0);
+        let places = memory::collected(with_mass, WHAT)?;
         let mut terms = Vec::new();
         for law in 0..self.all.len() {
             let [on, by] = self.all[law].groups;
@@ -321,9 +323,9 @@ impl Laws {
                 if groups.contains(&0) {
                     continue;
                 }
-                memory::reserve(&mut terms, bodies.len(), WHAT)?;
-                self.potentials((law, groups, time), (bodies, &places), |place, potential| {
-                    terms.push(part * bodies[place].mass * potential);
+                memory::reserve(&mut terms, places.len(), WHAT)?;
+                self.potentials((law, groups, time), (bodies, &places), |number, potential| {
+                    terms.push(part * bodies[places[number]].mass * potential);
                 })?;
             }
         }

@@ -24,11 +24,13 @@ impl Cluster {
             }
             None => energies.forces_of_groups(integrator.bodies(), places, &self.groups)?,
         };
-        integrator.laws_mut().group(&self.groups, self.identifiers.len())?;
-        let by_laws = integrator.law_forces(places, time);
-        for ((potential, acceleration), more) in found.iter_mut().zip(by_laws.map_err(|error| self.named(error))?) {
-            *potential += more.0;
-            *acceleration = vector(|k| acceleration[k] + more.1[k]);
+        if !integrator.laws().is_empty() {
+            integrator.laws_mut().group(&self.groups, self.identifiers.len())?;
+            let by_laws = integrator.law_forces(places, time).map_err(|error| self.named(error))?;
+            for ((potential, acceleration), more) in found.iter_mut().zip(by_laws) {
+                *potential += more.0;
+                *acceleration = vector(|k| acceleration[k] + more.1[k]);
+            }
         }
         let integrator = &mut self.integrator;
         if integrator.fields().is_empty() {

@@ -14,18 +14,24 @@ impl Cluster {
     /// 0 stands for all groups, also those of later. The next evolution begins with new forces of all
     /// bodies. After an error there are the laws that there were.
     pub fn add_law(&mut self, text: &str, names: &str, numbers: &[f64], groups: [u32; 2]) -> Result<()> {
-        if self.choices.subsystems().is_some() {
-            return Err(Error::BadOption {
-                name: "a law between bodies of an integrator with subsystems".into(),
-                value: "given".into(),
-                allowed: "none: bodies of subsystems pull one another by their gravity alone".into(),
-            });
-        }
+        self.require_no_subsystems_with(self.laws().len() + 1)?;
         let [on, by] = [("on", groups[0]), ("by", groups[1])].map(|(what, groups)| self.concerned(what, groups));
         let law = Law::listed(text, names, numbers, [on?, by?], self.setup.order)?;
         self.integrator.laws_mut().add(law)?;
         self.is_changed = true;
         Ok(())
+    }
+
+    /// Fails for laws, if there are some, that subsystems do not know.
+    pub(super) fn require_no_subsystems_with(&self, laws: usize) -> Result<()> {
+        if laws == 0 || !self.integrator.has_subsystems() {
+            return Ok(());
+        }
+        Err(Error::BadOption {
+            name: "the number of laws with subsystems".into(),
+            value: laws.to_string(),
+            allowed: "0: bodies of subsystems pull one another by their gravity alone".into(),
+        })
     }
 
     /// Returns the groups of bits, which are those that there are.

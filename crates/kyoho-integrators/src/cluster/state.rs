@@ -184,6 +184,7 @@ impl Cluster {
             let name = "the subsystems of the state";
             return Err(wrong(name, subsystems, "0, for an integrator that was made without subsystems"));
         }
+        self.require_no_subsystems_with(known_laws.len())?;
         let known_laws = self.integrator.laws().made(known_laws)?;
         self.integrator.resume(all, found, radius)?;
         self.integrator.laws_mut().take(known_laws);

@@ -284,5 +284,7 @@ fn what_a_law_cannot_say_is_an_error_that_names_it() {
     let choices = Choices { subsystem_radius: f64::INFINITY, ..Choices::default() };
     let mut with_subsystems = super::super::tests::cluster(Order::Fourth, choices);
     let error = with_subsystems.add_law(GRAVITY, "", &[], [0, 0]).unwrap_err().to_string();
-    assert!(error.contains("with subsystems is 'given'; allowed: none"), "{error}");
+    assert!(error.contains("the number of laws with subsystems is '1'; allowed: 0"), "{error}");
+    let error = with_subsystems.set_state(&cluster.state().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("the number of laws with subsystems is '1'; allowed: 0"), "{error}");
 }
