@@ -39,14 +39,15 @@ def scatter(speed, arguments, random):
     companions = found.companions.reshape(-1, 3)
     exchange = (has_ended & (companions[:, 2] >= 0)).mean()
     ionisation = (has_ended & (companions < 0).all(axis=1)).mean()
-    error = (exchange * (1 - exchange) / count) ** 0.5
+    likely = (count * exchange + 1) / (count + 2)  # not 0, so that the error is not
+    error = (likely * (1 - likely) / count) ** 0.5
     return (largest * speed) ** 2 * numpy.array([exchange, error, ionisation, 1 - has_ended.mean()])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--systems", type=int, default=300, help="experiments for each speed")
-    parser.add_argument("--speeds", type=float, nargs="+", default=[0.1, 0.2, 0.4, 0.7, 0.9, 1.2, 1.5, 2])
+    parser.add_argument("--speeds", type=float, nargs="+", default=[0.1, 0.2, 0.4, 0.7, 0.9, 1.2, 1.5, 2, 3, 4])
     parser.add_argument("--time", type=float, default=1e4, help="experiments end then, if not before")
     parser.add_argument("--plot", metavar="FILE", help="draw the cross-sections, by matplotlib")
     arguments = parser.parse_args()
@@ -64,13 +65,14 @@ def main():
 
         speeds, exchange, error, _, ionisation, _, rest = numpy.array(rows).T
         figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-        axes.fill_between((0.08, 0.5), 0.75 * SLOW, 1.25 * SLOW, alpha=0.2, label="slow: Heggie, Hut & McMillan")
-        fast = numpy.linspace(1.4, 2.5)
-        axes.plot(fast, 640 / 81 / fast**4, "C0--", fast, 40 / 9 + 0 * fast, "C3--", label="fast: impulses")
+        axes.fill_between((0.08, 0.5), 0.75 * SLOW, 1.25 * SLOW, alpha=0.2, label="exchange of slow stars, fit")
+        fast = numpy.linspace(1.4, 4.5)
+        axes.plot(fast, 640 / 81 / fast**4, "C0--", fast, 40 / 9 + 0 * fast, "C3--")
         axes.errorbar(speeds, exchange, (error, error + rest), fmt="C0o", capsize=3, label="exchange")
         axes.plot(speeds, ionisation, "C3s", label="ionisation")
-        axes.set(xscale="log", xlabel="v / v_c", ylabel="cross-section v^2 / (pi a^2 v_c^2)", ylim=(0, 6))
-        axes.legend()
+        axes.set(xlabel="v / v_c", ylabel="cross-section v^2 / (pi a^2 v_c^2)", ylim=(0, 6))
+        axes.set(xscale="log", xticks=(0.1, 0.2, 0.5, 1, 2, 4), xticklabels=("0.1", "0.2", "0.5", "1", "2", "4"))
+        axes.legend(loc="upper center", ncols=3, title="dashed: impulses")
         figure.savefig(arguments.plot, dpi=90)
 
 

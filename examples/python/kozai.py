@@ -66,14 +66,14 @@ def main():
     if arguments.plot:
         from matplotlib import pyplot
 
-        figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+        figure, axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")
         for number, (angle, one, other, limit, _) in enumerate(rows):
             axes.plot(times, one, f"C{number}", label=f"{angle:g} degrees")
             axes.plot(times, other, "k:", label="theory" if number == count - 1 else None)
             axes.axhline(limit, c=f"C{number}", lw=0.5)
         axes.set(xlabel="time, in units of 20^3", ylabel="eccentricity", ylim=(0, 1))
         axes.legend(loc="upper left")
-        figure.savefig(arguments.plot, dpi=90)
+        figure.savefig(arguments.plot, dpi=70)
 
 
 if __name__ == "__main__":
