@@ -158,9 +158,9 @@ typedef int32_t kyoho_few_body_end;
 enum {
     // Its time has passed.
     KYOHO_FEW_BODY_END_TIME = 0,
-    // A part has left, and the same bodies as at the start are in binaries.
+    // A part has left, and there is no new binary.
     KYOHO_FEW_BODY_END_ESCAPE = 1,
-    // A part has left, and other bodies than at the start are in binaries.
+    // A part has left, and there is a binary of other bodies than at the start.
     KYOHO_FEW_BODY_END_EXCHANGE = 2,
     // Two bodies touch.
     KYOHO_FEW_BODY_END_COLLISION = 3,

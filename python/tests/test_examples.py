@@ -1,5 +1,6 @@
 """The scripts of examples/python at small sizes."""
 
+import math
 import pathlib
 import subprocess
 import sys
@@ -73,3 +74,32 @@ def test_three_bodies(tmp_path):
     options = ("--points", "10", "--steps", "200", "--end", "0.8")
     [(systems, median, largest, error)] = run("three_bodies.py", tmp_path, *options)
     assert systems > 50 and median < largest and error < 0.1
+
+
+def test_exchange_cross_sections(tmp_path):
+    options = ("--systems", "600", "--speeds", "0.8", "2", "--time", "3000")
+    slow, fast = run("exchange_cross_sections.py", tmp_path, *options)
+    speed, exchange, error, fit, ionised, _, still_open = slow
+    # The fit is good to 25 per cent, and there is no energy for ionisation.
+    assert speed == 0.8 and fit == 3.91 and ionised == 0 < error
+    assert 0.75 * fit - 3 * error - still_open < exchange < 1.25 * fit + 3 * error
+    _, exchange, error, limit, ionised, ionised_limit, still_open = fast
+    # Stars of twice the critical speed are not fast enough for the whole limit.
+    assert 0 < exchange < limit + 3 * error and 0.3 < ionised / ionised_limit < 0.9 and still_open < 0.5
+
+
+def test_kozai(tmp_path):
+    low, high = run("kozai.py", tmp_path, "--inclinations", "30", "60", "--end", "4")
+    assert low[1] < 0.03 and low[3] == 0 and low[6] < 0.01
+    _, largest, theory, formula, when, when_by_theory, change = high
+    assert formula == 0.7638 and max(abs(largest - theory), abs(theory - formula)) < 0.01
+    assert abs(when - when_by_theory) < 0.2 and change < 0.02
+
+
+def test_black_holes(tmp_path):
+    options = ("--stars", "8", "--axis", "0.006", "--light", "100", "--end", "1")
+    *rows, (time, bodies, *orbit) = run("black_holes.py", tmp_path, *options)
+    assert len(rows) > 20 and all(row[1] == 10 for row in rows) and bodies == 9 and all(map(math.isnan, orbit))
+    # Their speed is a seventh of that of light, so Peters' time has an error of a tenth.
+    assert all(abs(merger / time - 1) < 0.15 for *_, merger in rows) and abs(rows[-1][-1] / time - 1) < 0.02
+    assert rows[-1][2] < rows[0][2] / 2

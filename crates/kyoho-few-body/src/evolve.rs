@@ -27,9 +27,9 @@ const HALVINGS: usize = 50;
 pub enum End {
     /// The whole time has passed.
     Time,
-    /// A part has left, and the same bodies as at the start are in binaries.
+    /// A part has left, and there is no new binary.
     Escape,
-    /// A part has left, and other bodies than at the start are in binaries.
+    /// A part has left, and there is a binary of other bodies than at the start.
     Exchange,
     /// These two bodies are as near as the sum of their radii.
     Collision([usize; 2]),
@@ -249,7 +249,8 @@ impl<'a> Run<'a> {
             if let Some(distance) = self.options.stop_at_escape {
                 let hierarchy = self.motion.hierarchy(&self.state)?;
                 if hierarchy.has_escaper(distance) {
-                    let is_exchange = innermost(&hierarchy.binaries)? != self.companions;
+                    let is_exchange =
+                        innermost(&hierarchy.binaries)?.iter().any(|pair| !self.companions.contains(pair));
                     return Ok(if is_exchange { End::Exchange } else { End::Escape });
                 }
             }

@@ -126,6 +126,17 @@ fn a_system_ends_where_a_part_of_it_leaves() {
 }
 
 #[test]
+fn bodies_that_all_fly_apart_are_no_exchange() {
+    let mut system = binary([0.6, 0.4], 0.5);
+    let [x, y, z] = system.positions[0];
+    system.masses.push(5.0);
+    system.positions.push([x + 0.1, y + 10.0, z]);
+    system.velocities.push([0.0, -20.0, 0.0]);
+    let outcome = evolve(&mut system, &Options { stop_at_escape: Some(5.0), ..with_time(100.0) }, None).unwrap();
+    assert!(outcome.binaries.is_empty() && outcome.end == End::Escape, "{outcome:?}");
+}
+
+#[test]
 fn bodies_end_where_they_touch() {
     for eccentricity in [0.9, 0.999_999] {
         let mut system = binary([0.6, 0.4], eccentricity);

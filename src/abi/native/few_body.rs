@@ -16,9 +16,9 @@ use crate::config::Settings;
 pub enum FewBodyEnd {
     /// Its time has passed.
     Time = 0,
-    /// A part has left, and the same bodies as at the start are in binaries.
+    /// A part has left, and there is no new binary.
     Escape = 1,
-    /// A part has left, and other bodies than at the start are in binaries.
+    /// A part has left, and there is a binary of other bodies than at the start.
     Exchange = 2,
     /// Two bodies touch.
     Collision = 3,
