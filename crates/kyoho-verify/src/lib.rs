@@ -90,9 +90,9 @@ impl Check {
             }
             Needs::Quad => interaction.has_low_limbs(),
             Needs::QuadLists => interaction.has_low_limbs() && interaction.has_lists(),
-            Needs::Trees => interaction.order == Order::Second && !interaction.has_low_limbs(),
+            Needs::Trees => target.has_trees_of_its_own(),
             Needs::TreesOfGpu => {
-                interaction.order == Order::Second
+                target.has_trees_of_its_own()
                     && target.setup.precision == Precision::Single
                     && target.setup.backend != Backend::Cpu
             }

@@ -35,6 +35,14 @@ impl Target {
         self.setup.threads == 1 && self.setup.devices.len() == 1
     }
 
+    /// Whether it sums forces by trees in a way that no other target does. Trees know no slices of
+    /// sources: where sets of these share a block, the devices do what those with ranges alone do.
+    pub(crate) fn has_trees_of_its_own(&self) -> bool {
+        let interaction = self.interaction();
+        let shares_slices = self.setup.partition.is_some_and(|partition| partition.sets > 1);
+        interaction.order == Order::Second && !interaction.has_low_limbs() && !shares_slices
+    }
+
     /// Returns the bodies themselves as sinks. If neighbours are left out of forces, each has some
     /// in a Plummer model.
     pub fn sinks_of(&self, sources: &[Source], softening2: f64) -> Vec<Sink> {
