@@ -85,6 +85,26 @@ fn one_device_and_several_give_the_same_bits() {
 }
 
 #[test]
+fn a_law_between_bodies_has_the_same_bits_on_one_device_and_on_several() {
+    let law = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/laws/post_newtonian.pair,light=20");
+    let run = ["run", "--plummer", "100", "--t-end", "0.0625", "--eps", "0.05", "--precision", "double", "--json"];
+    let energies = |output: Output| -> Vec<f64> {
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+        let rows = report["energies"].as_array().expect("a row for each interval").iter();
+        rows.map(|row| row["total"].as_f64().expect("a number")).collect()
+    };
+    let with_law = [&run[..], &["--law", law]].concat();
+    let on = |devices| energies(succeed(&mut by_opencl(kyoho(&with_law), &[("KYOHO_DEVICES", devices)])));
+    let (one, two) = (on("0,"), on("0,0"));
+    assert_eq!(one, two);
+    let cpu = energies(succeed(kyoho(&with_law).args(["--backend", "cpu"])));
+    let without = energies(succeed(kyoho(&run).args(["--backend", "cpu"])));
+    for ((one, cpu), without) in one.iter().zip(cpu).zip(without).skip(1) {
+        assert!((one - cpu).abs() < 1e-9 && (cpu - without).abs() > 1e-9, "{one}, {cpu}, without {without}");
+    }
+}
+
+#[test]
 fn a_folder_for_programs_changes_no_result() {
     let place = folder("opencl_folders");
     let file = place.join("file");
