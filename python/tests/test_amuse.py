@@ -79,6 +79,12 @@ def test_fields_stay_where_a_parameter_changes(amuse_kyoho):
     place = [types.SimpleNamespace() for _ in range(3)]
     worker.get_position(one.value, *place, npoints=1)
     assert [value.value[0] for value in place] == pytest.approx([0, 1, 0], abs=1e-5)
+    energy = types.SimpleNamespace()
+    worker.get_potential_energy(energy)
+    assert energy.value == pytest.approx(-2, abs=1e-4)
+    worker.set_is_time_reversed_allowed(is_time_reversed_allowed=1)
+    with pytest.raises(kyoho.Error, match="allowed: later ones where there are fields or laws"):
+        worker.evolve_model(1.0)
 
 
 def test_laws_stay_where_a_parameter_changes(amuse_kyoho):
@@ -96,9 +102,9 @@ body
     with pytest.raises(kyoho.Error, match="the parameter 'stiffness' of the law 'spring' is 'not given'"):
         worker.add_law(spring, "")
     two = types.SimpleNamespace()
-    # They swing with an angular velocity of 1000, which their gravity hardly changes.
-    x, zero = [1.0, -1.0], [0.0, 0.0]
-    worker.new_particle(two, [0.5, 0.5], x, zero, zero, zero, zero, zero, zero, npoints=2)
+    # They are on a circle with an angular velocity of 1000, which their gravity hardly changes.
+    x, vy, zero = [1.0, -1.0], [1000.0, -1000.0], [0.0, 0.0]
+    worker.new_particle(two, [0.5, 0.5], x, zero, zero, zero, vy, zero, zero, npoints=2)
     worker.evolve_model(1e-3)
     worker.set_order(order=6)
     worker.evolve_model(numpy.pi * 1e-3)
@@ -107,10 +113,10 @@ body
     assert place[0].value == pytest.approx([-1, 1], abs=1e-3)
     energy = types.SimpleNamespace()
     worker.get_potential_energy(energy)
-    assert energy.value == pytest.approx(-2, abs=1e-4)
+    assert energy.value == pytest.approx(5e5, rel=1e-4)
     worker.set_is_time_reversed_allowed(is_time_reversed_allowed=1)
-    with pytest.raises(kyoho.Error, match="allowed: later ones where there are fields"):
-        worker.evolve_model(1.0)
+    with pytest.raises(kyoho.Error, match="allowed: later ones where there are fields or laws"):
+        worker.evolve_model(1e-3)
 
 
 def test_the_version_is_where_amuse_looks_for_it(amuse_kyoho, monkeypatch):

@@ -57,7 +57,7 @@ pub struct Acting<'a> {
 }
 
 /// A law with the numbers of its parameters, and the groups of bodies that it concerns.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Law {
     text: String,
     program: LawProgram,

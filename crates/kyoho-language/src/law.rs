@@ -70,7 +70,7 @@ impl Value {
 
 /// A list that sums results of a law, and the values that it reads of sinks and of sources, in the
 /// order of its fields.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct LawList {
     /// The list.
     pub pairs: PairProgram,
@@ -79,7 +79,7 @@ pub struct LawList {
 }
 
 /// A law between bodies.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct LawProgram {
     /// The name.
     pub name: String,

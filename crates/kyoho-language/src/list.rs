@@ -298,7 +298,7 @@ pub struct IndexCheck {
 }
 
 /// A pair interaction: what the caller gives and gets, and the operations of a pair.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PairProgram {
     /// The name of the interaction.
     pub name: String,
@@ -314,6 +314,25 @@ pub struct PairProgram {
     pub outputs: Vec<Output>,
     /// The indices that have to be checked before a run.
     pub checks: Vec<IndexCheck>,
+}
+
+impl PairProgram {
+    /// Returns a copy.
+    pub fn copied(&self) -> Result<PairProgram> {
+        fn copied<T: Clone>(items: &[T]) -> Result<Vec<T>> {
+            memory::collected(items.iter().cloned(), WHAT)
+        }
+        let [of_sinks, of_sources] = &self.fields;
+        Ok(PairProgram {
+            name: self.name.clone(),
+            fields: [copied(of_sinks)?, copied(of_sources)?],
+            parameters: copied(&self.parameters)?,
+            results: copied(&self.results)?,
+            nodes: copied(&self.nodes)?,
+            outputs: copied(&self.outputs)?,
+            checks: copied(&self.checks)?,
+        })
+    }
 }
 
 /// The most operations of a list.

@@ -95,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Gives all fields numbers.
 fn draw(kernel: &mut PairKernel, counts: [usize; 2]) -> Result<()> {
-    let list = kernel.list().clone();
+    let list = kernel.list().copied()?;
     for side in [Side::I, Side::J] {
         for (number, field) in list.fields[side as usize].iter().enumerate() {
             let is_checked = |check: &&kyoho_language::list::IndexCheck| (check.side, check.field) == (side, number);

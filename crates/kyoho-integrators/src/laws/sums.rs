@@ -31,7 +31,7 @@ impl Kernels {
     /// Makes the kernels of a law for a machine.
     pub fn new(program: &LawProgram, machine: &PairMachine) -> Result<Kernels> {
         let made = |list: &LawList| -> Result<Kernel> {
-            Ok(Kernel { pairs: PairKernel::of_list(list.pairs.clone(), machine)?, sources: 0 })
+            Ok(Kernel { pairs: PairKernel::of_list(list.pairs.copied()?, machine)?, sources: 0 })
         };
         let potential = program.potential.as_ref().map(made).transpose()?;
         Ok(Kernels { forces: made(&program.forces)?, potential })

@@ -248,7 +248,8 @@ class KyohoWorker(KyohoFieldWorker):
     def evolve_back(self, time):
         """Evolves to an earlier time, as far ahead with all velocities turned round."""
         if self.fields or self.laws:
-            raise kyoho.Error("the time to evolve to is an earlier one; allowed: later ones where there are fields")
+            allowed = "later ones where there are fields or laws"
+            raise kyoho.Error(f"the time to evolve to is an earlier one; allowed: {allowed}")
         now, bodies = self.cluster.time, self.cluster.get()
         self.replace(bodies._replace(velocities=-bodies.velocities), 0.0)
         self.evolve(now - time)
