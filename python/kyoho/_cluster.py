@@ -663,7 +663,7 @@ class Cluster(Handle):
 
     @property
     def accelerations(self) -> NDArray[numpy.float64]:
-        """The accelerations of all bodies by each other and by fields, ``(n, 3)``, in double precision;
+        """The accelerations of all bodies by each other, laws and fields, ``(n, 3)``, in double precision;
         in order 2 by the tree if there is one. One force on all bodies is computed for them.
         """
         return self._forces(("accelerations", 3))
@@ -721,7 +721,7 @@ class Cluster(Handle):
     @property
     def energies(self) -> Energies:
         """The energies of the bodies, in double precision; in order 2 the potential energy is by
-        the tree if there is one.
+        the tree if there is one. Those in fields and by laws are part of it.
         """
         kinetic, potential, handle = c_double(), c_double(), self._own()
         self._check_calling(lambda: library.kyoho_integrator_energies(handle, byref(kinetic), byref(potential)))

@@ -218,10 +218,15 @@ impl Laws {
     }
 
     /// Writes sources, of which there are `count` in all, to rows that rise.
-    pub fn write<'a>(&mut self, count: usize, rows: &[usize], source: impl Fn(usize) -> Acting<'a>) -> Result<()> {
+    pub fn write<'a>(
+        &mut self,
+        count: usize,
+        rows: impl ExactSizeIterator<Item = usize> + Clone,
+        source: impl Fn(usize) -> Acting<'a>,
+    ) -> Result<()> {
         for (law, kernels) in self.all.iter().zip(&mut self.kernels) {
             let acts = acting(&self.of_bodies, law.groups[1]);
-            kernels.forces.write(&law.program.forces, count, rows, |row| (source(row), acts(&source(row))))?;
+            kernels.forces.write(&law.program.forces, count, rows.clone(), (&source, acts))?;
         }
         Ok(())
     }
@@ -273,8 +278,7 @@ impl Laws {
         let (Some(kernel), Some(list)) = (&mut kernels.potential, &law.program.potential) else { return Ok(()) };
         let acts = acting(&self.of_bodies, by);
         let source = |place: usize| Acting { place, body: &bodies[place], time: 0.0 };
-        let rows = memory::collected(0..bodies.len(), WHAT)?;
-        kernel.write(list, bodies.len(), &rows, |row| (source(row), acts(&source(row))))?;
+        kernel.write(list, bodies.len(), 0..bodies.len(), (source, acts))?;
         let sink = |number: usize| Felt::of(&bodies[places[number]], places[number]);
         choose((&mut self.felt, &mut self.chosen), (places.len(), sink), &self.of_bodies, on)?;
         let constants = Constants { law, gravity: self.gravity, times: [time, 0.0] };
@@ -299,8 +303,7 @@ impl Laws {
             self.potentials((law, groups, time), (bodies, places), |sink, more| all[sink].0 += more)?;
         }
         self.start = time;
-        let rows = memory::collected(0..bodies.len(), WHAT)?;
-        self.write(bodies.len(), &rows, |place| Acting { place, body: &bodies[place], time: 0.0 })?;
+        self.write(bodies.len(), 0..bodies.len(), |place| Acting { place, body: &bodies[place], time: 0.0 })?;
         let sink = |number: usize| Felt::of(&bodies[places[number]], places[number]);
         let found = self.derivatives(0.0, 1, (places.len(), sink), |_| Default::default())?;
         all.iter_mut().zip(found).for_each(|((_, acceleration), found)| *acceleration = found[0]);

@@ -114,8 +114,7 @@ impl Leapfrog {
         if !self.laws.is_empty() {
             let mut kicked = memory::collected(bodies.iter().copied(), "bodies that act by laws")?;
             kicked.iter_mut().enumerate().for_each(|(number, kicked)| kicked.velocity = body(number).1[1]);
-            let rows = memory::collected(0..kicked.len(), "bodies that act by laws")?;
-            self.laws.write(kicked.len(), &rows, |place| Acting { place, body: &kicked[place], time })?;
+            self.laws.write(kicked.len(), 0..kicked.len(), |place| Acting { place, body: &kicked[place], time })?;
         }
         let of_laws = self.laws.derivatives(time, 1, (bodies.len(), felt), |_| Default::default())?;
         let by_laws = |number: usize| of_laws.get(number).copied().unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::energy::NearestBodies;
 use super::{Cluster, made};
 
 impl Cluster {
-    /// Returns the potentials and accelerations of the bodies at some places, by all bodies and fields,
+    /// Returns the potentials and accelerations of the bodies at some places, by all bodies, laws and fields,
     /// in double precision; in order 2 by the tree if there is one.
     pub fn forces(&mut self, places: &[usize]) -> Result<Vec<(f64, Vector)>> {
         self.together(places.iter().map(|place| *place as u64), |cluster| cluster.forces_here(places))

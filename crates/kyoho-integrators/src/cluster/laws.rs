@@ -2,7 +2,6 @@
 
 use kyoho_core::{Error, Result};
 
-use crate::groups::MOST_GROUPS;
 use crate::laws::Law;
 
 use super::Cluster;
@@ -45,7 +44,8 @@ impl Cluster {
                 allowed: format!("0 to {}, the groups that there are", self.groups.count() - 1),
             }),
             None if groups == 0 => Ok(u16::MAX),
-            None => Ok((groups & ((1 << MOST_GROUPS) - 1)) as u16),
+            // There are no more groups than bits.
+            None => Ok(groups as u16),
         }
     }
 

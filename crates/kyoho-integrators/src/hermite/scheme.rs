@@ -148,16 +148,14 @@ impl Scheme {
 
 /// Returns a body after a time, with its acceleration, from all derivatives that it keeps.
 pub fn predicted(body: &Body, time: f64) -> Body {
-    let motion = body.motion();
     let mut predicted = *body;
-    predicted.position = series(&motion, time, 0);
-    predicted.velocity = series(&motion[1..], time, 0);
-    predicted.derivatives[0] = series(&motion[2..], time, 0);
+    [predicted.position, predicted.velocity, predicted.derivatives[0], ..] = motion_after(body, time);
     predicted
 }
 
 /// Returns the position of a body after a time and the derivatives of it that a force of order 8 gives,
 /// from all that it keeps.
+#[inline]
 pub fn motion_after(body: &Body, time: f64) -> [Vector; 1 + MOST] {
     let motion = body.motion();
     std::array::from_fn(|first| series(&motion[first..], time, 0))

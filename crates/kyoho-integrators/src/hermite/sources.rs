@@ -1,22 +1,20 @@
 //! The bodies as sources.
 
-use kyoho_core::{Result, memory};
+use kyoho_core::Result;
 use kyoho_ranks::SharedSystem;
 
 use crate::body::Body;
 use crate::laws::Acting;
 use crate::plan::Plan;
 
+use super::Hermite;
 use super::subsystems::Subsystems;
-use super::{Hermite, WHAT};
 
 impl Hermite {
     /// Writes the bodies that are sources, all at the start of the interval.
     pub(super) fn send_all(&mut self) -> Result<()> {
         let sources = self.numbering.sources();
-        if !self.laws.is_empty() {
-            self.write_to_laws(&memory::collected(0..sources, WHAT)?, 0.0)?;
-        }
+        self.write_to_laws(0..sources, 0.0)?;
         let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
         let source_at = |number: usize| (number, index(subsystems, number), &moving[number].body, 0.0);
         if !self.grouped.is_one() {
@@ -31,7 +29,7 @@ impl Hermite {
     pub(super) fn write_sources(&mut self, numbers: &[usize], time: f64) -> Result<()> {
         // Sources come first.
         let written = numbers.partition_point(|number| *number < self.numbering.sources());
-        self.write_to_laws(&numbers[..written], time)?;
+        self.write_to_laws(numbers[..written].iter().copied(), time)?;
         let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
         let source_at = |place: usize| {
             let number = numbers[place];
@@ -44,7 +42,7 @@ impl Hermite {
     }
 
     /// Writes sources with these numbers at a time to the laws.
-    fn write_to_laws(&mut self, numbers: &[usize], time: f64) -> Result<()> {
+    fn write_to_laws(&mut self, numbers: impl ExactSizeIterator<Item = usize> + Clone, time: f64) -> Result<()> {
         let (moving, numbering) = (&self.moving, &self.numbering);
         let source = |number: usize| Acting { place: numbering.place(number), body: &moving[number].body, time };
         self.laws.write(numbering.sources(), numbers, source)

@@ -62,31 +62,31 @@ impl Sums<'_> {
 }
 
 impl Kernel {
-    /// Writes sources, of which there are `count` in all, to rows that rise; `source` tells whether each
-    /// acts.
+    /// Writes sources, of which there are `count` in all, to rows that rise; `acts` says whether one acts.
     pub fn write<'a>(
         &mut self,
         list: &LawList,
         count: usize,
-        rows: &[usize],
-        source: impl Fn(usize) -> (Acting<'a>, bool),
+        rows: impl ExactSizeIterator<Item = usize> + Clone,
+        (source, acts): (impl Fn(usize) -> Acting<'a>, impl Fn(&Acting) -> bool),
     ) -> Result<()> {
         for (field, value) in list.values[Side::J as usize].iter().enumerate() {
             let columns = self.pairs.field_mut(Side::J, field, count)?;
-            for &row in rows {
-                let (Acting { place, body, time }, acts) = source(row);
+            for row in rows.clone() {
+                let source = source(row);
+                let Acting { place, body, time } = source;
                 match *value {
                     Value::Vector(number) => set(columns, row, &body.motion()[number]),
                     Value::Mass => columns.set(row, 0, bits(body.mass)),
                     Value::Index => columns.set(row, 0, [place as u64, 0]),
-                    Value::Acts => columns.set(row, 0, [acts.into(), 0]),
+                    Value::Acts => columns.set(row, 0, [acts(&source).into(), 0]),
                     Value::Time => columns.set(row, 0, bits(time)),
                 }
             }
         }
         let is_all = rows.len() == count || self.sources != count;
-        let changed = memory::collected(rows.iter().map(|row| *row as u32), WHAT)?;
-        self.pairs.note_changes(Side::J, if is_all { None } else { Some(changed) });
+        let changed = if is_all { None } else { Some(memory::collected(rows.map(|row| row as u32), WHAT)?) };
+        self.pairs.note_changes(Side::J, changed);
         self.sources = count;
         Ok(())
     }

@@ -9,7 +9,7 @@ use kyoho_core::{Error, ResultCode};
 use super::{call_on, kyoho_integrator};
 
 /// Writes the state of an integrator: its bodies with their identifiers, radii and time, the steps
-/// and derivatives with which the next evolution goes on, its fields, and its groups. `state` has
+/// and derivatives with which the next evolution goes on, its fields, laws and groups. `state` has
 /// room for `room` bytes, and may be NULL if there is none; `needed`, which may be NULL, receives
 /// the bytes of the state.
 ///
@@ -43,8 +43,8 @@ pub unsafe extern "C" fn kyoho_integrator_state(
     })
 }
 
-/// Goes on from a state of `size` bytes, which `kyoho_integrator_state` gave, in place of the bodies
-/// and fields that the integrator has. What was made with it stays: its options and its counts.
+/// Goes on from a state of `size` bytes, which `kyoho_integrator_state` gave, in place of the bodies,
+/// fields and laws that the integrator has. What was made with it stays: its options and its counts.
 ///
 /// Errors, after which nothing was changed: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT
 /// (a negative size), KYOHO_BAD_OPTION (bytes that are no state, or that of another order),

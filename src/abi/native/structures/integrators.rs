@@ -92,8 +92,8 @@ pub struct kyoho_body_states {
     pub velocities: kyoho_reals,
     /// The radii.
     pub radii: kyoho_reals,
-    /// The accelerations by all other bodies and the fields, in rows, in double precision; in order
-    /// 2 by the tree if there is one. A force on these bodies is computed for them.
+    /// The accelerations by all other bodies, laws and fields, in rows, in double precision; in
+    /// order 2 by the tree if there is one. A force on these bodies is computed for them.
     pub accelerations: kyoho_reals,
     /// The potentials, from the same force.
     pub potentials: kyoho_reals,
