@@ -84,6 +84,10 @@ impl Cluster {
             let numbers = field.numbers().iter().copied().chain(field.centre().into_iter().flat_map(Centre::numbers));
             [mark_of_text(field.given())].into_iter().chain(numbers.map(f64::to_bits))
         });
+        let laws = self.laws().iter().flat_map(|law| {
+            let numbers = law.numbers().iter().map(|number| number.to_bits());
+            [mark_of_text(law.text())].into_iter().chain(numbers).chain(law.groups().map(u64::from))
+        });
         let identifiers = self.identifiers.iter().map(|identifier| identifier.cast_unsigned());
         let radii = self.radii.iter().map(|radius| radius.to_bits());
         let head = [self.time.to_bits(), u64::from(self.is_changed), mark(self.bodies())];
@@ -93,6 +97,6 @@ impl Cluster {
             let felt = (0..groups.count()).map(move |other| u64::from(groups.feels(group, other)));
             [groups.softening(group).to_bits()].into_iter().chain(felt)
         });
-        digest(head.into_iter().chain(identifiers).chain(radii).chain(fields).chain(of_bodies).chain(rows))
+        digest(head.into_iter().chain(identifiers).chain(radii).chain(fields).chain(laws).chain(of_bodies).chain(rows))
     }
 }

@@ -214,6 +214,31 @@ fn ranked(rank: &ThreadRank) -> usize {
 }
 
 #[test]
+fn ranks_have_the_same_laws_and_the_bits_of_one_process() {
+    const PULL: &str = "pair pull\ni pos: vec3<f64>\nj pos: vec3<f64>, mass: f64\nparam strength: f64
+result potential: f64 sum\nbody\n  potential += strength * j.mass * norm2(j.pos - i.pos)\n";
+    let with_law = |mut cluster: Cluster, strength: f64| {
+        cluster.add_law(PULL, "strength", &[strength], [0, 0]).unwrap();
+        cluster
+    };
+    let end = |mut cluster: Cluster| {
+        cluster.evolve_if(1.0 / 128.0, None, None).unwrap();
+        (cluster.state().unwrap(), cluster.energies().unwrap(), cluster.forces(&[0, 40]).unwrap())
+    };
+    let one = Cluster::new(system(Order::Fourth, Precision::Double), SOFTENED).unwrap();
+    let expected = end(with_law(with_bodies(one, COUNT), 0.5));
+    let on_rank = |rank| with_bodies(over(rank, Order::Fourth, Precision::Double, SOFTENED), COUNT);
+    let found = on_ranks(3, Manners::default(), |rank| end(with_law(on_rank(rank), 0.5)));
+    assert!(found.iter().all(|found| *found == expected));
+    let errors = on_ranks(3, Manners::default(), |rank| {
+        let strength = if ranked(&rank) == 1 { 0.25 } else { 0.5 };
+        let evolution = with_law(on_rank(rank), strength).evolve_if(0.1, None, None);
+        evolution.unwrap_err().to_string()
+    });
+    assert!(errors.iter().all(|error| error.contains("the mark of the bodies is")), "{errors:?}");
+}
+
+#[test]
 fn an_error_on_one_rank_ends_the_call_on_all_with_its_text() {
     let found = on_ranks(3, Manners::default(), |rank| {
         let number = ranked(&rank);
