@@ -875,8 +875,8 @@ typedef struct kyoho_body_states {
     struct kyoho_reals velocities;
     // The radii.
     struct kyoho_reals radii;
-    // The accelerations by all other bodies and the fields, in rows, in double precision; in order
-    // 2 by the tree if there is one. A force on these bodies is computed for them.
+    // The accelerations by all other bodies, laws and fields, in rows, in double precision; in
+    // order 2 by the tree if there is one. A force on these bodies is computed for them.
     struct kyoho_reals accelerations;
     // The potentials, from the same force.
     struct kyoho_reals potentials;
@@ -1936,7 +1936,7 @@ kyoho_result kyoho_integrator_energies(struct kyoho_integrator *integrator,
 kyoho_result kyoho_integrator_field_energy(struct kyoho_integrator *integrator, double *energy);
 
 // Writes the state of an integrator: its bodies with their identifiers, radii and time, the steps
-// and derivatives with which the next evolution goes on, its fields, and its groups. `state` has
+// and derivatives with which the next evolution goes on, its fields, laws and groups. `state` has
 // room for `room` bytes, and may be NULL if there is none; `needed`, which may be NULL, receives
 // the bytes of the state.
 //
@@ -1952,8 +1952,9 @@ kyoho_result kyoho_integrator_state(struct kyoho_integrator *integrator,
                                     int64_t room,
                                     int64_t *needed);
 
-// Goes on from a state of `size` bytes, which `kyoho_integrator_state` gave, in place of the bodies
-// and fields that the integrator has. What was made with it stays: its options and its counts.
+// Goes on from a state of `size` bytes, which `kyoho_integrator_state` gave, in place of the
+// bodies, fields and laws that the integrator has. What was made with it stays: its options and
+// its counts.
 //
 // Errors, after which nothing was changed: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT
 // (a negative size), KYOHO_BAD_OPTION (bytes that are no state, or that of another order),

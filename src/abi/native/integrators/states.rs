@@ -43,8 +43,9 @@ pub unsafe extern "C" fn kyoho_integrator_state(
     })
 }
 
-/// Goes on from a state of `size` bytes, which `kyoho_integrator_state` gave, in place of the bodies,
-/// fields and laws that the integrator has. What was made with it stays: its options and its counts.
+/// Goes on from a state of `size` bytes, which `kyoho_integrator_state` gave, in place of the
+/// bodies, fields and laws that the integrator has. What was made with it stays: its options and
+/// its counts.
 ///
 /// Errors, after which nothing was changed: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT
 /// (a negative size), KYOHO_BAD_OPTION (bytes that are no state, or that of another order),
