@@ -1,5 +1,6 @@
 //! A kernel that stays on the device and waits for small blocks, where these follow one another
-//! closely: it has begun a block sooner than a launch would (`docs/notes/waiting-kernel.md` says how much).
+//! closely: it has begun a block sooner than a launch would (`docs/notes/waiting-kernel.md` says
+//! how much).
 //!
 //! The host writes a block into a letter in its own memory, which the kernel looks at:
 //! `kernels/direct/waiting.h` has the other end. The kernel ends without a letter for [`PATIENCE`],
