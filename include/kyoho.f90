@@ -406,7 +406,7 @@ module kyoho
 
     ! How systems of few bodies evolve, and what ends them.
     type, bind(c), public :: kyoho_few_body_options
-        integer(c_int32_t) :: structure_size = 64
+        integer(c_int32_t) :: structure_size = 80
         integer(c_int32_t) :: threads = 0                   ! 0: from the environment
         real(c_double) :: time = 0                          ! how long they evolve
         real(c_double) :: gravity = 0                       ! the gravitational constant; 0: 1
@@ -416,6 +416,9 @@ module kyoho
         integer(c_int32_t) :: terms = 0                     ! sum of 1, 2, 4 (2.5), 8 (3.5); 0: 7
         integer(c_int32_t) :: stops_at_collision = 0        ! 1: radii end a system
         real(c_double) :: escape_distance = 0               ! in extents of the rest; 0: no escape
+        type(c_ptr) :: devices = c_null_ptr                 ! as in kyoho_options
+        integer(c_int32_t) :: backend = 0                   ! 0: the first that has a device
+        integer(c_int32_t) :: reserved = 0
     end type
 
     ! Systems of few bodies; positions and velocities are written too.

@@ -1095,12 +1095,21 @@ typedef struct kyoho_few_body_options {
     // A system ends where a part is unbound, moves away, and is farther from the rest than this
     // many times the extent of both. 0: it goes on.
     double escape_distance;
+    // The backend's devices to use, as in `kyoho_options`: systems of 2 to 16 bodies are evolved on
+    // GPUs, with the bits of CPUs. NULL: what the environment says, else the first.
+    const char *devices;
+    // The backend. 0: what KYOHO_BACKEND says, else the first that has a device where 16384 systems
+    // or more have one number of bodies, and the CPU goes on if a device fails.
+    kyoho_backend backend;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
 } kyoho_few_body_options;
 
 // A kyoho_few_body_options with nothing set.
 #define KYOHO_FEW_BODY_OPTIONS_INIT \
     {(int32_t)sizeof(kyoho_few_body_options), \
-     0, 0, 0, 0, 0, 0, 0, 0, 0}
+     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+     0, 0}
 
 // Systems of few bodies. Begin with KYOHO_FEW_BODY_SYSTEMS_INIT.
 typedef struct kyoho_few_body_systems {
@@ -1985,12 +1994,13 @@ kyoho_result kyoho_integrator_free(struct kyoho_integrator *integrator);
 // Kepler's problem says. `outcomes` may be NULL.
 //
 // A system that ends early has the state of that moment, and does not end the others. The results
-// do not depend on the number of threads.
+// depend neither on the number of threads nor on the devices.
 //
 // Errors, after which no body has moved: KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (offsets that
 // decrease or do not begin with 0), KYOHO_BAD_OPTION (a field whose value is not allowed, more than
 // 100 bodies in a system, a mass or a radius below 0, numbers above 1e75, two bodies in one place),
-// KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
+// KYOHO_NOT_FINITE, KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED (of a backend that was chosen),
+// KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_few_body_evolve(const struct kyoho_few_body_options *options,
                                    const struct kyoho_few_body_systems *systems,
                                    const struct kyoho_few_body_outcomes *outcomes);

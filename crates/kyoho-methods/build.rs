@@ -15,6 +15,7 @@ fn main() {
     let sources = [
         ("arrays", "arrays/unit.h"),
         ("direct", "direct/unit.h"),
+        ("few_body", "few_body/unit.h"),
         ("lists", "lists/unit.h"),
         ("steps", "steps/unit.h"),
         ("tree", "tree/unit.h"),

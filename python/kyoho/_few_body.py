@@ -11,9 +11,10 @@ import numpy
 
 from . import _structures as structures
 from ._arrays import integers, numbers
-from ._errors import Error, Result
+from ._errors import Error, Result, chosen
 from ._library import check, library
-from ._numbers import integer, integer_or_none, number, number_or_none
+from ._numbers import integer, integer_or_none, number, number_or_none, text_or_none
+from ._system import DEVICES
 
 # The words of relativistic terms.
 _TERMS = {1: 1, 2: 2, 2.5: 4, 3.5: 8}
@@ -57,6 +58,8 @@ def few_body(
     escapes: Any = None,
     max_steps: Any = 100_000_000,
     threads: Any = None,
+    backend: str | None = None,
+    devices: Any = None,
 ) -> FewBodies:
     """Evolves systems of up to 100 bodies each, without softening, however near bodies come: by
     algorithmic regularisation and extrapolation, and two bodies alone by Kepler's solution.
@@ -90,6 +93,9 @@ def few_body(
         The most steps of a system; one that needs more ends where it is.
     threads : int, optional
         The number of threads, which changes no bit of the results.
+    backend, devices : optional
+        As of ``System``. GPUs take systems of 2 to 16 bodies, with the bits of CPUs; unless the
+        backend is given, where 16384 systems or more have one number of bodies.
 
     >>> import kyoho
     >>> pair = [[0, 0, 0], [1, 0, 0]], [[0, -0.5, 0], [0, 0.5, 0]], [0.5, 0.5]
@@ -123,6 +129,8 @@ def few_body(
     given.terms = _bits(terms)
     given.stops_at_collision = bool(collisions)
     given.escape_distance = number_or_none("escapes", escapes, above=0) or 0.0
+    given.devices = text_or_none("devices", devices, DEVICES)
+    given.backend = chosen("backend", backend, structures.BACKENDS)
 
     bodies = structures.FewBodySystems(ctypes.sizeof(structures.FewBodySystems), systems)
     for name, array in (("offsets", firsts), ("masses", weights), ("positions", places), ("velocities", speeds)):

@@ -264,6 +264,9 @@ class FewBodyOptions(ctypes.Structure):
         ("terms", c_int32),
         ("stops_at_collision", c_int32),
         ("escape_distance", c_double),
+        ("devices", c_char_p),
+        ("backend", c_int32),
+        ("reserved", c_int32),
     ]
 
 

@@ -17,6 +17,19 @@ def energy(bodies, masses):
     return 0.5 * (masses * (bodies.velocities**2).sum(axis=1)).sum() + potential
 
 
+def test_the_backend_and_its_devices_are_chosen_as_for_systems():
+    usual = kyoho.few_body(*BURRAU, 2.0)
+    chosen = kyoho.few_body(*BURRAU, 2.0, backend="cpu", devices="0,")
+    assert (chosen.positions == usual.positions).all()
+    for options, words in (
+        ({"backend": "gpu"}, "backend is 'gpu'"),
+        ({"backend": "cpu", "devices": "7,"}, "7"),
+        ({"devices": "some"}, "some"),
+    ):
+        with pytest.raises(kyoho.Error, match=words):
+            kyoho.few_body(*BURRAU, 2.0, **options)
+
+
 def test_burraus_problem_ends_with_the_known_binary():
     start = kyoho.few_body(*BURRAU, 0.0)
     end = kyoho.few_body(*BURRAU, 70.0)

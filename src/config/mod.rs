@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kyoho_core::Level;
 use kyoho_core::{Error, Order, Precision, Result, Scope, TreeAccuracy};
 use kyoho_engine::{Setup, Stepper};
+use kyoho_few_body::{FEWEST_ON_DEVICES, Machine};
+use kyoho_hal::threads::Threads;
 use kyoho_hal::{Backend, environment};
 use kyoho_laws::catalogue;
 use kyoho_pairs::PairMachine;
@@ -153,6 +155,18 @@ impl Settings {
         let Selection { backend, devices, .. } = self.select()?;
         let falls_back = self.backend.is_none();
         Ok(PairMachine { backend, devices, threads: self.threads, level: self.level, falls_back })
+    }
+
+    /// Returns the machine for this many systems of few bodies.
+    pub fn ensemble_machine(&self, systems: usize) -> Result<Machine> {
+        let threads = Threads::new(self.threads);
+        let is_automatic = self.backend.is_none();
+        // Drivers need not wake for few systems.
+        if is_automatic && systems < FEWEST_ON_DEVICES {
+            return Ok(Machine::cpu(threads));
+        }
+        let Selection { backend, devices, .. } = self.select()?;
+        Ok(Machine { threads, backend, devices, is_automatic })
     }
 
     /// Returns the setup of a system for full forces on these devices of a backend.

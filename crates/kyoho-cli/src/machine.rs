@@ -7,9 +7,9 @@ use kyoho::config::{DeviceChoice, Settings};
 use kyoho_core::Level;
 use kyoho_hal::Backend;
 
-/// The place where forces are computed.
+/// The devices and threads that compute.
 #[derive(Debug, clap::Args)]
-pub struct Machine {
+pub struct Devices {
     /// Backend: cpu, cuda, opencl [default: KYOHO_BACKEND, else the first that has devices]
     #[arg(long)]
     pub backend: Option<String>,
@@ -20,12 +20,19 @@ pub struct Machine {
     /// CPU threads [default: KYOHO_THREADS and others]
     #[arg(long, value_parser = count::<u16>(1..=4096))]
     pub threads: Option<u16>,
+}
+
+/// The place where forces are computed.
+#[derive(Debug, clap::Args)]
+pub struct Machine {
+    #[command(flatten)]
+    pub place: Devices,
     /// Instruction set of the CPU backend [default: KYOHO_CPU_LEVEL, else the best]
     #[arg(long)]
     pub level: Option<String>,
 }
 
-impl Machine {
+impl Devices {
     /// Returns the settings of the environment, overruled by the options.
     pub fn settings(&self) -> Result<Settings> {
         let mut settings = Settings::from_environment()?;
@@ -43,6 +50,14 @@ impl Machine {
             settings.threads = threads.into();
             settings.threads_because = "--threads";
         }
+        Ok(settings)
+    }
+}
+
+impl Machine {
+    /// Returns the settings of the environment, overruled by the options.
+    pub fn settings(&self) -> Result<Settings> {
+        let mut settings = self.place.settings()?;
         if let Some(name) = &self.level {
             let levels: Vec<Level> = Level::available().collect();
             settings.level = named("--level", name, &levels, Level::name)?;

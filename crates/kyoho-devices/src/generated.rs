@@ -1,6 +1,6 @@
 //! The files of `kernels/generated/` that are made from the numbers of all methods: `constants.h` has
 //! those that hold for every interaction, and the structures of launches; `steps.h` has those of block
-//! steps; `units.json` lists the units that are compiled.
+//! steps, `few_body.h` those of systems of few bodies; `units.json` lists the units that are compiled.
 
 use std::fmt::Write;
 
@@ -14,6 +14,7 @@ use crate::block_steps::kernels::{
 };
 use kyoho_direct::gpu::pieces::STRIDE;
 use kyoho_direct::gpu::waiting::{LETTER_HEAD, PATIENCE};
+use kyoho_few_body::gpu::rules;
 use kyoho_laws::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
 use kyoho_lists::gpu::plan::{
     GROUP_THREADS, LIST_COSTS, LIST_COUNTS, LIST_PART, LIST_ROW, LIST_SEGMENT, LIST_STRANDS, LISTED_ADDRESSES,
@@ -143,6 +144,15 @@ fn steps() -> String {
     text
 }
 
+/// Returns the text of `kernels/generated/few_body.h`.
+fn few_body() -> String {
+    let mut text = format!("// {MADE_FROM}\n\n");
+    for (name, number) in rules::NUMBERS {
+        let _ = writeln!(text, "#define {name} {number}");
+    }
+    text + &defined(("FewBodyRules", rules::RULES_FIELDS))
+}
+
 /// Returns the text of `kernels/generated/units.json`.
 fn units() -> String {
     let quoted = |names: &[&str]| names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
@@ -170,7 +180,10 @@ fn units() -> String {
     let orders = LOWEST_ORDER..=HIGHEST_ORDER;
     let trees = orders.map(|order| unit(unit_of_order(order), defines_of_order(order), &of_orders));
     let trees = std::iter::once(unit("tree".into(), Vec::new(), &of_tree)).chain(trees);
-    let units = direct.chain(lists).chain(steps).chain([arrays]).chain(trees).collect::<Vec<_>>().join(",\n");
+    let files_of_few_bodies = quoted(&["prelude_cuda.h", "few_body/unit.h"]);
+    let few_bodies = format!("    {{ \"name\": \"{}\", \"files\": [{files_of_few_bodies}] }}", rules::UNIT);
+    let units =
+        direct.chain(lists).chain(steps).chain([arrays, few_bodies]).chain(trees).collect::<Vec<_>>().join(",\n");
     let (options, files) = (quoted(&OPTIONS), quoted(&FILES));
     // A program of another kind, for the test of the HAL.
     let other = quoted(&["prelude_cuda.h", "tests/prefix_sum.h"]);
@@ -184,7 +197,9 @@ fn units() -> String {
 
 #[test]
 fn the_generated_numbers_are_these() {
-    for (file, text) in [("constants.h", header()), ("steps.h", steps()), ("units.json", units())] {
+    for (file, text) in
+        [("constants.h", header()), ("steps.h", steps()), ("few_body.h", few_body()), ("units.json", units())]
+    {
         let path = format!("{}/../../kernels/generated/{file}", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("KYOHO_BLESS").is_some() {
             std::fs::write(&path, &text).unwrap();

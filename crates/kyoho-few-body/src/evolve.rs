@@ -2,25 +2,13 @@
 
 use kyoho_core::{Error, Result, memory};
 
-use crate::extrapolation::{Attempt, Extrapolation};
 use crate::hierarchy::{Binary, Hierarchy};
 use crate::kepler;
-use crate::motion::{Clock, Motion};
 use crate::options::Options;
 use crate::perturbation::Perturbation;
-use crate::post_newtonian::Relativity;
+use crate::run::Run;
 use crate::system::System;
-use crate::vector::{Vector, ZERO, add_scaled, difference, dot, norm, scaled, sum};
-
-/// The part of the last step below which the rest of the interval is made in time itself.
-const SHORT_REST: f64 = 1e-2;
-/// The first step, in parts of the shortest time in which two bodies would fall together.
-const FIRST_STEP: f64 = 0.1;
-/// A passage is looked at closely where the orbit's pericentre is below this many times the distance at
-/// which the bodies touch.
-const NEAR: f64 = 2.0;
-/// Halvings that find the place of a passage or a touch within a step.
-const HALVINGS: usize = 50;
+use crate::vector::{Vector, ZERO, add_scaled, difference, scaled, sum};
 
 /// Why a system ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,23 +50,28 @@ pub fn evolve(system: &mut System, options: &Options, perturbation: Option<&dyn 
     options.check()?;
     system.check(options, 0)?;
     let masses = memory::collected(system.masses.iter().map(|mass| options.gravity * mass), "masses")?;
-    let relativity = options.speed_of_light.map(|(speed, terms)| Relativity::new(speed, terms));
-    let is_kepler = system.masses.len() == 2
-        && relativity.is_none()
-        && perturbation.is_none()
-        && !options.stop_at_collision
-        && options.stop_at_escape.is_none();
-    if is_kepler && let Some(outcome) = evolve_two(system, &masses, options.time)? {
+    let is_alone = perturbation.is_none() && is_kepler_problem(system, options);
+    if is_alone && let Some(outcome) = evolve_two(system, &masses, options.time)? {
         return Ok(outcome);
     }
-    let motion = Motion::new(masses, relativity, perturbation)?;
-    let mut run = Run::new(system, options, motion)?;
-    let end = run.advance()?;
+    let mut run = Run::new(system, options, masses, perturbation)?;
+    let end = match run.begin() {
+        Some(end) => end,
+        None => run.advance_to_end()?,
+    };
     run.give_back(system, end)
 }
 
+/// Whether two bodies move as Kepler says, and nothing can end them before their time.
+pub fn is_kepler_problem(system: &System, options: &Options) -> bool {
+    system.masses.len() == 2
+        && options.speed_of_light.is_none()
+        && !options.stop_at_collision
+        && options.stop_at_escape.is_none()
+}
+
 /// Returns the place and the velocity of the centre of mass.
-fn centre(masses: &[f64], system: &System) -> [Vector; 2] {
+pub fn centre(masses: &[f64], system: &System) -> [Vector; 2] {
     let total: f64 = masses.iter().sum();
     let (mut position, mut velocity) = (ZERO, ZERO);
     for (body, &mass) in masses.iter().enumerate() {
@@ -106,7 +99,7 @@ fn evolve_two(system: &mut System, masses: &[f64], time: f64) -> Result<Option<O
 }
 
 /// Gives a system positions and velocities relative to its centre of mass, if they are finite.
-fn put(system: &mut System, centre: [Vector; 2], relative: [&[Vector]; 2]) -> Result<()> {
+pub fn put(system: &mut System, centre: [Vector; 2], relative: [&[Vector]; 2]) -> Result<()> {
     for ((name, rows), centre) in ["position", "velocity"].into_iter().zip(relative).zip(centre) {
         for (body, &row) in rows.iter().enumerate() {
             if let Some(&value) = sum(centre, row).iter().find(|value| !value.is_finite()) {
@@ -120,287 +113,4 @@ fn put(system: &mut System, centre: [Vector; 2], relative: [&[Vector]; 2]) -> Re
         rows.iter_mut().zip(relative).for_each(|(row, &relative)| *row = sum(centre, relative));
     }
     Ok(())
-}
-
-/// How near two bodies end a system, and whether as a merger.
-struct Contact {
-    distance: f64,
-    is_merger: bool,
-}
-
-/// Returns the contacts of all pairs, none if no pair has one.
-fn contacts(masses: &[f64], radii: &[f64], options: &Options) -> Result<Vec<Contact>> {
-    let count = masses.len();
-    let mut contacts = memory::room(count * count.saturating_sub(1) / 2, "pairs that may touch")?;
-    for one in 0..count {
-        for other in one + 1..count {
-            let radius = |body: usize| radii.get(body).copied().unwrap_or(0.0);
-            let touch = if options.stop_at_collision { radius(one) + radius(other) } else { 0.0 };
-            // The innermost stable orbit of a small body around one without spin.
-            let innermost =
-                options.speed_of_light.map_or(0.0, |(speed, _)| 6.0 * (masses[one] + masses[other]) / (speed * speed));
-            contacts.push(Contact { distance: touch.max(innermost), is_merger: innermost > touch });
-        }
-    }
-    if contacts.iter().all(|contact| contact.distance == 0.0) {
-        contacts.clear();
-    }
-    Ok(contacts)
-}
-
-/// A system under way.
-struct Run<'a> {
-    options: &'a Options,
-    motion: Motion<'a>,
-    extrapolation: Extrapolation,
-    state: Vec<Vector>,
-    /// The centre of mass at the start, where no perturbation moves it.
-    centre: [Vector; 2],
-    /// The contacts of pairs, in their order; empty where none can be.
-    contacts: Vec<Contact>,
-    /// Separations and velocities of pairs at the beginning and at the end of a step.
-    pairs: [Vec<[Vector; 2]>; 2],
-    /// The time so far, and what rounding took off it.
-    time: [f64; 2],
-    steps: u64,
-    companions: Vec<[usize; 2]>,
-}
-
-impl<'a> Run<'a> {
-    fn new(system: &System, options: &'a Options, mut motion: Motion<'a>) -> Result<Run<'a>> {
-        let centre = centre(&motion.masses, system);
-        let relative = |rows: &[Vector], origin: Vector| {
-            memory::collected(rows.iter().map(|&row| difference(row, origin)), "the bodies of a system")
-        };
-        let positions = relative(&system.positions, centre[0])?;
-        let velocities = relative(&system.velocities, centre[1])?;
-        let binaries = Hierarchy::of(&motion.masses, &positions, &velocities)?.binaries;
-        let contacts = contacts(&motion.masses, &system.radii, options)?;
-        let room = || memory::room(positions.len() * positions.len().saturating_sub(1) / 2, "pairs");
-        let pairs = [room()?, room()?];
-        let state = motion.state(&positions, &velocities, centre)?;
-        Ok(Run {
-            options,
-            motion,
-            extrapolation: Extrapolation::new(options.tolerance, state.len())?,
-            state,
-            centre,
-            contacts,
-            pairs,
-            time: [0.0; 2],
-            steps: 0,
-            companions: innermost(&binaries)?,
-        })
-    }
-
-    /// Makes steps until something ends them.
-    fn advance(&mut self) -> Result<End> {
-        self.motion.find_pairs(&self.state, &mut self.pairs[0]);
-        if let Some(end) = self.touching() {
-            return Ok(end);
-        }
-        let rate = self.motion.rate(Clock::Regular, &self.state);
-        let mut clock = if rate > 0.0 { Clock::Regular } else { Clock::Time };
-        let mut step = self.shortest_time() * FIRST_STEP * if clock == Clock::Regular { rate } else { 1.0 };
-        // How long the last step of the regular clock was in time.
-        let mut usual = 0.0;
-        loop {
-            let rest = (self.options.time - self.time[0]) - self.time[1];
-            if rest <= 0.0 {
-                return Ok(End::Time);
-            }
-            if self.steps >= self.options.max_steps {
-                return Ok(End::Steps);
-            }
-            if clock == Clock::Regular && rest < SHORT_REST * usual {
-                (clock, step) = (Clock::Time, rest);
-            }
-            if clock == Clock::Time {
-                step = step.min(rest);
-            }
-            let attempt = self.extrapolation.attempt(&mut self.motion, clock, &self.state, step);
-            let passed = self.extrapolation.end[self.motion.layout.scalars()][0];
-            let next = match attempt {
-                Attempt::Done { next } if passed > 0.0 => next,
-                Attempt::Done { .. } => 0.1 * step,
-                Attempt::Again { shorter } => shorter,
-            };
-            if !(next > 0.0 && next.is_finite()) || self.time[0] + 1e6 * passed.abs() == self.time[0] {
-                return Ok(End::NoStep);
-            }
-            if !matches!(attempt, Attempt::Done { .. }) || passed <= 0.0 {
-                step = next;
-                continue;
-            }
-            if passed > rest && clock == Clock::Regular {
-                // A little less, so that the search ends.
-                step *= (0.999 * rest / passed).max(1e-3);
-                continue;
-            }
-            if clock == Clock::Regular {
-                usual = passed;
-            }
-            if let Some(end) = self.find_touch(clock, step)? {
-                return Ok(end);
-            }
-            let is_last = clock == Clock::Time && step == rest;
-            self.take_step(if is_last { rest } else { passed })?;
-            step = next;
-            if let Some(distance) = self.options.stop_at_escape {
-                let hierarchy = self.motion.hierarchy(&self.state)?;
-                if hierarchy.has_escaper(distance) {
-                    let is_exchange =
-                        innermost(&hierarchy.binaries)?.iter().any(|pair| !self.companions.contains(pair));
-                    return Ok(if is_exchange { End::Exchange } else { End::Escape });
-                }
-            }
-        }
-    }
-
-    /// Makes the end of the last attempt the state.
-    fn take_step(&mut self, passed: f64) -> Result<()> {
-        self.state.copy_from_slice(&self.extrapolation.end);
-        let scalars = self.motion.layout.scalars();
-        self.state[scalars][0] = 0.0;
-        let [time, lost] = self.time;
-        let added = passed + lost;
-        let reached = time + added;
-        self.time = [reached, added - (reached - time)];
-        self.motion.epoch = reached;
-        self.motion.restore_energy(&mut self.state);
-        self.motion.restart_second(&mut self.state);
-        self.motion.renew_links(&mut self.state)?;
-        self.steps += 1;
-        Ok(())
-    }
-
-    /// Returns the shortest of the times in which two bodies would fall together or pass one another.
-    fn shortest_time(&self) -> f64 {
-        let mut shortest = f64::INFINITY;
-        for (pair, vectors) in self.motion.links.pairs().iter().zip(&self.pairs[0]) {
-            let [distance, speed] = vectors.map(norm);
-            let fall = distance * (distance / self.motion.mass_of(pair)).sqrt();
-            shortest = shortest.min(fall).min(if speed > 0.0 { distance / speed } else { f64::INFINITY });
-        }
-        if shortest.is_finite() && shortest > 0.0 { shortest } else { self.options.time }
-    }
-
-    /// Returns the end that two bodies make that touch and do not move apart.
-    fn touching(&self) -> Option<End> {
-        let touches = |(contact, [separation, velocity]): (&Contact, &[Vector; 2])| {
-            norm(*separation) < contact.distance && dot(*separation, *velocity) <= 0.0
-        };
-        self.contacts.iter().zip(&self.pairs[0]).position(touches).map(|place| self.end_by(place))
-    }
-
-    /// Returns the end that the contact of a pair makes.
-    fn end_by(&self, place: usize) -> End {
-        let bodies = self.motion.links.pairs()[place].bodies;
-        if self.contacts[place].is_merger { End::Merger(bodies) } else { End::Collision(bodies) }
-    }
-
-    /// Looks for the first touch within the step that was tried last; makes its moment the end.
-    fn find_touch(&mut self, clock: Clock, step: f64) -> Result<Option<End>> {
-        if self.contacts.is_empty() {
-            return Ok(None);
-        }
-        self.motion.find_pairs(&self.state, &mut self.pairs[0]);
-        self.motion.find_pairs(&self.extrapolation.end, &mut self.pairs[1]);
-        let mut first: Option<(f64, usize)> = None;
-        let mut is_changed = false;
-        for place in 0..self.contacts.len() {
-            if !self.may_touch(place) {
-                continue;
-            }
-            is_changed = true;
-            if let Some(part) = self.moment_of_touch(place, clock, step)
-                && first.is_none_or(|(earliest, _)| part < earliest)
-            {
-                first = Some((part, place));
-            }
-        }
-        // The attempts above have changed the end of the step.
-        if is_changed {
-            let part = first.map_or(1.0, |(part, _)| part);
-            self.extrapolation.repeat(&mut self.motion, clock, &self.state, part * step);
-        }
-        let Some((_, place)) = first else { return Ok(None) };
-        let end = self.end_by(place);
-        self.take_step(self.extrapolation.end[self.motion.layout.scalars()][0])?;
-        Ok(Some(end))
-    }
-
-    /// Whether a pair may touch during the step that was tried last.
-    fn may_touch(&self, place: usize) -> bool {
-        let touch = self.contacts[place].distance;
-        let mass = self.motion.mass_of(&self.motion.links.pairs()[place]);
-        let [[before, speed], [after, speed_after]] = [self.pairs[0][place], self.pairs[1][place]];
-        // Bodies that overlap from the start may part.
-        if norm(before) < touch && dot(before, speed) > 0.0 {
-            return false;
-        }
-        if norm(after) < touch {
-            return true;
-        }
-        let passes = dot(before, speed) < 0.0 && dot(after, speed_after) >= 0.0;
-        let near =
-            |separation, velocity| mass == 0.0 || kepler::orbit(mass, separation, velocity).pericentre < NEAR * touch;
-        passes && (near(before, speed) || near(after, speed_after))
-    }
-
-    /// Returns the part of a step after which a pair touches, if it does.
-    fn moment_of_touch(&mut self, place: usize, clock: Clock, step: f64) -> Option<f64> {
-        let touch = self.contacts[place].distance;
-        let at = |run: &mut Self, part: f64| {
-            run.extrapolation.repeat(&mut run.motion, clock, &run.state, part * step);
-            run.motion.pair(&run.extrapolation.end, place)
-        };
-        // The pericentre, or the end of the step if the bodies still approach then.
-        let (mut low, mut high) = (0.0, 1.0);
-        let [separation, velocity] = at(self, 1.0);
-        if dot(separation, velocity) > 0.0 {
-            for _ in 0..HALVINGS {
-                let middle = 0.5 * (low + high);
-                let [separation, velocity] = at(self, middle);
-                if norm(separation) < touch {
-                    high = middle;
-                    break;
-                }
-                if dot(separation, velocity) > 0.0 { high = middle } else { low = middle }
-            }
-        }
-        let [separation, _] = at(self, high);
-        if norm(separation) >= touch {
-            return None;
-        }
-        low = 0.0;
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (low + high);
-            let [separation, _] = at(self, middle);
-            if norm(separation) < touch { high = middle } else { low = middle }
-        }
-        Some(high)
-    }
-
-    /// Writes the bodies back.
-    fn give_back(mut self, system: &mut System, end: End) -> Result<Outcome> {
-        let time = self.time[0];
-        let [start, velocity] = self.centre;
-        let moved = [sum(start, scaled(time, velocity)), velocity];
-        let [place, speed] = self.motion.centre(&self.state).unwrap_or(moved);
-        let binaries = self.motion.hierarchy(&self.state)?.binaries;
-        put(system, [place, speed], self.motion.bodies(&self.state))?;
-        Ok(Outcome { end, time, steps: self.steps, leapfrog_steps: self.extrapolation.leapfrog_steps, binaries })
-    }
-}
-
-/// The members of the binaries of single bodies, in order.
-fn innermost(binaries: &[Binary]) -> Result<Vec<[usize; 2]>> {
-    let members = binaries.iter().filter_map(|binary| match binary.members.each_ref().map(Vec::as_slice) {
-        [&[one], &[other]] => Some([one, other]),
-        _ => None,
-    });
-    let mut members = memory::collected(members, "the binaries of a system")?;
-    members.sort_unstable();
-    Ok(members)
 }

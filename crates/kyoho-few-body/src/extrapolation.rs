@@ -18,6 +18,9 @@ const FIRST: usize = 6;
 /// What rounding takes off a step, relative to the numbers that are added.
 const ROUNDING: f64 = 4e-15;
 
+/// By how much a step may become shorter and longer.
+const FACTORS: [f64; 2] = [0.02, 4.0];
+
 /// The number of leapfrog steps of each row.
 const fn leapfrogs(row: usize) -> usize {
     2 * (row + 1)
@@ -28,11 +31,37 @@ const fn work(row: usize) -> usize {
     (row + 1) * (row + 2)
 }
 
+/// Returns how much longer the next step may be after one with this ratio of its error to the
+/// tolerance, which falls with this power of its length.
+fn step_factor(ratio: f64, power: i64) -> f64 {
+    let [least, largest] = FACTORS;
+    if !(ratio < 1e40) {
+        least
+    } else if ratio < 1e-40 {
+        largest
+    } else {
+        (0.94 * rough_root(0.65 / ratio, power)).clamp(least, largest)
+    }
+}
+
+/// Returns the root of a number above 0, to about 1e-3. It is made of sums and products alone, so that
+/// each machine gives the same bits.
+fn rough_root(number: f64, degree: i64) -> f64 {
+    // A guess by the exponent, which Newton's steps improve.
+    let one = 1.0f64.to_bits() as i64;
+    let mut root = f64::from_bits((one + (number.to_bits() as i64 - one) / degree) as u64);
+    for _ in 0..3 {
+        let power = (1..degree).fold(1.0, |power, _| power * root);
+        root += (number / power - root) / degree as f64;
+    }
+    root
+}
+
 /// The extrapolation and the step that it will try.
 pub struct Extrapolation {
     tolerance: f64,
     /// The column at which the step is meant to end.
-    target: usize,
+    pub target: usize,
     /// The table's last row: the changes of the state, extrapolated from ever more rows.
     table: Vec<Vec<Vector>>,
     trial: Vec<Vector>,
@@ -79,9 +108,8 @@ impl Extrapolation {
                 continue;
             }
             let ratio = error / tolerance;
-            let order = 2 * row + 1;
-            let factor = 0.94 * (0.65 / ratio).powf(1.0 / order as f64);
-            lengths[row] = interval * factor.clamp(0.02, 4.0);
+            let order = 2 * row as i64 + 1;
+            lengths[row] = interval * step_factor(ratio, order);
             if ratio <= 1.0 && row + 1 >= self.target {
                 return Attempt::Done { next: self.choose(row, &lengths, interval) };
             }

@@ -1,41 +1,61 @@
 //! Coordinates that keep close pairs exact: the bodies are joined by a spanning tree of shortest
 //! links, and what is integrated are the links' vectors. Two bodies that at most two links join are
-//! never a difference of two positions.
+//! never a difference of two positions. Bodies have places in the order in which they were joined: the
+//! first is the root, and each later one is linked to one before it.
 //!
 //! A. Rantala, P. Pihajoki, M. Mannerkoski, P. H. Johansson, T. Naab, MNRAS 492 (2020) 4131, have such
 //! trees in place of the chain of S. Mikkola and S. J. Aarseth, Celestial Mechanics 57 (1993) 439.
 
 use kyoho_core::{Result, memory};
 
-use crate::vector::{Vector, ZERO, add_scaled, difference, dot, sum};
+use crate::vector::{Vector, ZERO, add_scaled, difference, dot, scaled, sum};
 
 /// What memory is for.
 const WHAT: &str = "the links of a system";
 
-/// How the separation of two bodies, from the first to the second, comes from the links.
+/// How the separation of two places, from the earlier to the later, comes from the link of the later
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Path {
-    /// One link, with its sign.
-    One(usize, f64),
-    /// The sum of two links, with their signs.
-    Two([usize; 2], [f64; 2]),
+    /// It is that link.
+    One,
+    /// It is that link and this one.
+    Sum(usize),
+    /// It is that link less this one.
+    Difference(usize),
     /// The difference of the bodies' positions.
     Far,
 }
 
-/// Two bodies, the first with the lower number, and the path between them.
+/// Two bodies, of which the first has the earlier place, and the path between them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
+    pub places: [usize; 2],
     pub bodies: [usize; 2],
     pub path: Path,
+}
+
+impl Pair {
+    /// Returns their separation or relative velocity, from the values of links, and from the positions
+    /// or velocities by place, which only far paths need.
+    pub fn between(&self, links: &[Vector], bodies: &[Vector]) -> Vector {
+        let [first, second] = self.places;
+        match self.path {
+            Path::One => links[second - 1],
+            Path::Sum(other) => sum(links[other], links[second - 1]),
+            Path::Difference(other) => difference(links[second - 1], links[other]),
+            Path::Far => difference(bodies[second], bodies[first]),
+        }
+    }
 }
 
 /// A spanning tree of bodies and the paths of all pairs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Links {
-    /// The bodies at the ends of each link. The first of a link is the root, or the second of an
-    /// earlier one.
-    ends: Vec<[usize; 2]>,
+    /// The body at each place.
+    order: Vec<usize>,
+    /// The place to which each link goes from the place behind it: link 0 is that of place 1.
+    parents: Vec<usize>,
     pairs: Vec<Pair>,
     /// Whether the paths of some pairs are far, so that positions are needed.
     any_far: bool,
@@ -45,15 +65,31 @@ impl Links {
     /// Joins bodies by the shortest links: the two nearest first, then always the body nearest to those
     /// that are joined.
     pub fn of(positions: &[Vector]) -> Result<Links> {
-        let ends = shortest(positions)?;
-        let mut links = Links { ends, pairs: Vec::new(), any_far: false };
-        links.pairs = links.paths(positions.len())?;
+        let (order, parents) = shortest(positions)?;
+        Links::with(order, parents)
+    }
+
+    /// Joins bodies in this order, each by a link to the place of its parent.
+    pub fn with(order: Vec<usize>, parents: Vec<usize>) -> Result<Links> {
+        let bodies = order.len();
+        let mut links = Links { order, parents, pairs: Vec::new(), any_far: false };
+        links.pairs = memory::room(bodies * bodies.saturating_sub(1) / 2, WHAT)?;
+        for second in 1..bodies {
+            for first in 0..second {
+                let bodies = [links.order[first], links.order[second]];
+                links.pairs.push(Pair { places: [first, second], bodies, path: links.path(first, second) });
+            }
+        }
         links.any_far = links.pairs.iter().any(|pair| pair.path == Path::Far);
         Ok(links)
     }
 
-    pub fn ends(&self) -> &[[usize; 2]] {
-        &self.ends
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    pub fn parents(&self) -> &[usize] {
+        &self.parents
     }
 
     pub fn pairs(&self) -> &[Pair] {
@@ -64,132 +100,115 @@ impl Links {
         self.any_far
     }
 
-    /// Whether other links than these would be the shortest.
-    pub fn are_other_than(&self, shortest: &[[usize; 2]]) -> bool {
-        self.ends.iter().any(|&[from, to]| !shortest.iter().any(|&other| other == [from, to] || other == [to, from]))
-    }
-
-    /// Returns the separation of a pair, or its relative velocity. `bodies` are the positions or
-    /// velocities; only the far paths need them.
-    pub fn between(&self, pair: &Pair, links: &[Vector], bodies: &[Vector]) -> Vector {
-        match pair.path {
-            Path::One(link, sign) => links[link].map(|value| sign * value),
-            Path::Two([one, other], [sign, other_sign]) => {
-                std::array::from_fn(|axis| sign * links[one][axis] + other_sign * links[other][axis])
-            }
-            Path::Far => difference(bodies[pair.bodies[1]], bodies[pair.bodies[0]]),
-        }
-    }
-
-    /// Writes the positions or velocities of bodies relative to their centre of mass.
-    pub fn to_bodies(&self, masses: &[f64], total: f64, links: &[Vector], bodies: &mut [Vector]) {
-        let Some(&[root, _]) = self.ends.first() else {
-            bodies.fill(ZERO);
-            return;
+    /// Whether other links than those of an order of places would be the shortest.
+    fn are_other_than(&self, (order, parents): (&[usize], &[usize])) -> bool {
+        let is_there = |(place, &parent): (usize, &usize)| {
+            let ends = [parent, place + 1];
+            let new = parents.iter().enumerate().map(|(place, &parent)| [order[parent], order[place + 1]]);
+            new.into_iter().any(|[from, to]| ends == [from, to] || ends == [to, from])
         };
-        bodies[root] = ZERO;
+        !self.parents.iter().enumerate().all(is_there)
+    }
+
+    /// Writes the positions or velocities of places relative to the centre of mass. `masses` are those of
+    /// places, and the inverse of their sum is 0 where this is.
+    pub fn to_places(&self, masses: &[f64], inverse_total: f64, links: &[Vector], places: &mut [Vector]) {
+        places[..masses.len().min(1)].fill(ZERO);
         let mut mean = ZERO;
-        for (&[from, to], &link) in self.ends.iter().zip(links) {
-            bodies[to] = sum(bodies[from], link);
-            add_scaled(&mut mean, masses[to], bodies[to]);
+        for (link, (&parent, &value)) in self.parents.iter().zip(links).enumerate() {
+            places[link + 1] = sum(places[parent], value);
+            add_scaled(&mut mean, masses[link + 1], places[link + 1]);
         }
-        if total > 0.0 {
-            let mean = mean.map(|value| value / total);
-            bodies.iter_mut().for_each(|body| *body = difference(*body, mean));
+        if inverse_total > 0.0 {
+            let mean = scaled(inverse_total, mean);
+            places.iter_mut().for_each(|place| *place = difference(*place, mean));
         }
     }
 
     /// Writes the links' values of bodies.
     pub fn of_bodies(&self, bodies: &[Vector], links: &mut [Vector]) {
-        for (&[from, to], link) in self.ends.iter().zip(links) {
-            *link = difference(bodies[to], bodies[from]);
+        for (place, (&parent, link)) in self.parents.iter().zip(links).enumerate() {
+            *link = difference(bodies[self.order[place + 1]], bodies[self.order[parent]]);
         }
     }
 
-    /// Writes the values of these links from those of `old` links, whose bodies' values are given.
-    pub fn carry_over(&self, old: &Links, old_links: &[Vector], bodies: &[Vector], links: &mut [Vector]) {
-        for (&[from, to], link) in self.ends.iter().zip(links) {
-            let (low, sign) = if from < to { ([from, to], 1.0) } else { ([to, from], -1.0) };
-            *link = match old.pairs.iter().find(|pair| pair.bodies == low) {
-                Some(pair) => old.between(pair, old_links, bodies).map(|value| sign * value),
-                None => difference(bodies[to], bodies[from]),
-            };
+    /// Returns the links that have become the shortest, if these are others: the order of their places
+    /// among those of these links, and the parents.
+    pub fn renewed(&self, positions: &[Vector]) -> Result<Option<(Vec<usize>, Vec<usize>)>> {
+        let (order, parents) = shortest(positions)?;
+        Ok(self.are_other_than((&order, &parents)).then_some((order, parents)))
+    }
+
+    /// Writes the values of new links, whose places are in this order among those of these links, from the
+    /// values of these links and of their places.
+    pub fn carry_over(
+        &self,
+        (order, parents): (&[usize], &[usize]),
+        (links, places): (&[Vector], &[Vector]),
+        new: &mut [Vector],
+    ) {
+        for (place, (&parent, value)) in parents.iter().zip(new).enumerate() {
+            let (from, to) = (order[parent], order[place + 1]);
+            let (first, second) = (from.min(to), from.max(to));
+            let between = self.pairs[second * (second - 1) / 2 + first].between(links, places);
+            *value = if from < to { between } else { between.map(|value| -value) };
         }
     }
 
-    /// Finds the paths of all pairs of this many bodies.
-    fn paths(&self, count: usize) -> Result<Vec<Pair>> {
-        let mut pairs = memory::room(count * count.saturating_sub(1) / 2, WHAT)?;
-        for first in 0..count {
-            for second in first + 1..count {
-                pairs.push(Pair { bodies: [first, second], path: self.path(first, second) });
-            }
+    /// Finds the path from a place to a later one.
+    fn path(&self, first: usize, second: usize) -> Path {
+        let parent = |place: usize| (place > 0).then(|| self.parents[place - 1]);
+        let Some(above) = parent(second) else { return Path::Far };
+        if above == first {
+            Path::One
+        } else if parent(above) == Some(first) {
+            Path::Sum(above - 1)
+        } else if parent(first) == Some(above) {
+            Path::Difference(first - 1)
+        } else {
+            Path::Far
         }
-        Ok(pairs)
-    }
-
-    /// Finds the path from one body to another over at most two links.
-    fn path(&self, from: usize, to: usize) -> Path {
-        let at = |body: usize| {
-            self.ends.iter().enumerate().filter_map(move |(link, &[first, second])| {
-                if first == body {
-                    Some((link, second, 1.0))
-                } else if second == body {
-                    Some((link, first, -1.0))
-                } else {
-                    None
-                }
-            })
-        };
-        for (link, middle, sign) in at(from) {
-            if middle == to {
-                return Path::One(link, sign);
-            }
-        }
-        for (link, middle, sign) in at(from) {
-            if let Some((next, _, next_sign)) = at(middle).find(|&(_, end, _)| end == to) {
-                return Path::Two([link, next], [sign, next_sign]);
-            }
-        }
-        Path::Far
     }
 }
 
-/// Returns the ends of the shortest links that join all bodies.
-pub fn shortest(positions: &[Vector]) -> Result<Vec<[usize; 2]>> {
+/// Returns the order in which the shortest links join bodies, and the place of the parent of each but the
+/// first.
+fn shortest(positions: &[Vector]) -> Result<(Vec<usize>, Vec<usize>)> {
     let count = positions.len();
     let square = |one: usize, other: usize| {
         let separation = difference(positions[one], positions[other]);
         dot(separation, separation)
     };
-    let mut nearest = [0, 0];
+    let mut root = 0;
     let mut least = f64::INFINITY;
     for one in 0..count {
         for other in one + 1..count {
             if square(one, other) < least {
-                (nearest, least) = ([one, other], square(one, other));
+                (root, least) = (one, square(one, other));
             }
         }
     }
-    // For each body outside the tree, the body of the tree that it is nearest to.
-    let root = nearest[0];
+    let mut order = memory::room(count, WHAT)?;
+    let mut parents = memory::room(count.saturating_sub(1), WHAT)?;
+    // For each body outside the tree, the place in the tree that it is nearest to.
+    let mut nearest = memory::filled(count, 0, WHAT)?;
     let mut joined = memory::filled(count, false, WHAT)?;
-    let mut links = memory::room(count.saturating_sub(1), WHAT)?;
-    let mut partner = memory::filled(count, root, WHAT)?;
     if count > 0 {
         joined[root] = true;
+        order.push(root);
     }
     for _ in 1..count {
         let outside = (0..count).filter(|&body| !joined[body]);
-        let key = |body: usize| square(body, partner[body]);
+        let key = |body: usize| square(body, order[nearest[body]]);
         let Some(next) = outside.min_by(|&one, &other| key(one).total_cmp(&key(other))) else { break };
         joined[next] = true;
-        links.push([partner[next], next]);
+        parents.push(nearest[next]);
         for body in 0..count {
-            if !joined[body] && square(body, next) < square(body, partner[body]) {
-                partner[body] = next;
+            if !joined[body] && square(body, next) < square(body, order[nearest[body]]) {
+                nearest[body] = order.len();
             }
         }
+        order.push(next);
     }
-    Ok(links)
+    Ok((order, parents))
 }

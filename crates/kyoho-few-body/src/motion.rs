@@ -87,9 +87,13 @@ fn light_pairs(masses: &[f64], total: f64) -> [f64; 2] {
 
 /// What moves: constants of the bodies and what acts on them.
 pub struct Motion<'a> {
-    /// The gravitational constant times the masses.
+    /// The gravitational constant times the masses of bodies.
     pub masses: Vec<f64>,
+    /// Those of places.
+    placed: Vec<f64>,
     pub total: f64,
+    /// The inverse of the total; 0 where this is.
+    inverse_total: f64,
     /// The weight of light pairs.
     light_weight: f64,
     any_light: bool,
@@ -102,27 +106,28 @@ pub struct Motion<'a> {
     work: Work,
 }
 
-/// Room for one evaluation.
+/// Room for one evaluation, by place.
 #[derive(Debug, Default)]
 struct Work {
     positions: Vec<Vector>,
     velocities: Vec<Vector>,
-    /// Newton's accelerations of bodies.
+    /// Newton's accelerations.
     newton: Vec<Vector>,
-    /// Accelerations of bodies by all else.
+    /// Accelerations by all else.
     other: Vec<Vector>,
     /// The negative gradient of the light pairs' function.
     gradient: Vec<Vector>,
     mean: Vec<Vector>,
-    /// Positions and velocities in the caller's frame.
-    moved: [Vec<Vector>; 2],
+    /// Positions and velocities of bodies, and accelerations from outside.
+    of_bodies: [Vec<Vector>; 3],
 }
 
 impl Work {
     fn of(bodies: usize) -> Result<Work> {
         let mut work = Work::default();
-        let Work { positions, velocities, newton, other, gradient, mean, moved: [places, speeds] } = &mut work;
-        for rows in [positions, velocities, newton, other, gradient, mean, places, speeds] {
+        let Work { positions, velocities, newton, other, gradient, mean, of_bodies: [places, speeds, outer] } =
+            &mut work;
+        for rows in [positions, velocities, newton, other, gradient, mean, places, speeds, outer] {
             *rows = memory::filled(bodies, ZERO, "the bodies of a system")?;
         }
         Ok(work)
@@ -137,20 +142,35 @@ impl<'a> Motion<'a> {
         perturbation: Option<&'a dyn Perturbation>,
     ) -> Result<Self> {
         let count = masses.len();
-        let total = masses.iter().sum();
+        let total: f64 = masses.iter().sum();
+        let inverse_total = if total > 0.0 { 1.0 / total } else { 0.0 };
         let [light_weight, any_light] = light_pairs(&masses, total);
         let second = relativity.is_some() || perturbation.is_some_and(|outer| outer.needs_velocities());
         let layout = Layout { links: count.saturating_sub(1), centre: perturbation.is_some(), second };
         let any_light = any_light > 0.0;
         let work = Work::of(count)?;
         let links = Links::default();
-        Ok(Motion { masses, total, light_weight, any_light, relativity, perturbation, epoch: 0.0, links, layout, work })
+        let placed = memory::filled(count, 0.0, "masses")?;
+        Ok(Motion {
+            masses,
+            placed,
+            total,
+            inverse_total,
+            light_weight,
+            any_light,
+            relativity,
+            perturbation,
+            epoch: 0.0,
+            links,
+            layout,
+            work,
+        })
     }
 
     /// Returns the state of bodies, relative to their centre of mass, which is at this place with this
     /// velocity. Joins the bodies by new links.
     pub fn state(&mut self, positions: &[Vector], velocities: &[Vector], centre: [Vector; 2]) -> Result<Vec<Vector>> {
-        self.links = Links::of(positions)?;
+        self.join(Links::of(positions)?);
         let layout = self.layout;
         let links = layout.links;
         let mut state = memory::filled(layout.rows(), ZERO, "the state of a system")?;
@@ -165,6 +185,12 @@ impl<'a> Motion<'a> {
         state[layout.scalars()] = [0.0, potential - kinetic, light];
         self.restart_second(&mut state);
         Ok(state)
+    }
+
+    /// Joins the bodies by these links.
+    pub fn join(&mut self, links: Links) {
+        self.placed.iter_mut().zip(links.order()).for_each(|(mass, &body)| *mass = self.masses[body]);
+        self.links = links;
     }
 
     /// Sets the second velocities to the velocities.
@@ -206,18 +232,16 @@ impl<'a> Motion<'a> {
             return Ok(());
         }
         let Work { positions, velocities, .. } = &mut self.work;
-        self.links.to_bodies(&self.masses, self.total, &state[..links], positions);
-        let shortest = crate::links::shortest(positions)?;
-        if !self.links.are_other_than(&shortest) {
-            return Ok(());
-        }
-        let new = Links::of(positions)?;
-        let old = std::mem::replace(&mut self.links, new);
-        old.to_bodies(&self.masses, self.total, &state[links..2 * links], velocities);
+        self.links.to_places(&self.placed, self.inverse_total, &state[..links], positions);
+        let Some((order, parents)) = self.links.renewed(positions)? else { return Ok(()) };
+        self.links.to_places(&self.placed, self.inverse_total, &state[links..2 * links], velocities);
         let before = memory::collected(state[..2 * links].iter().copied(), "the state of a system")?;
         let (separations, rest) = state.split_at_mut(links);
-        self.links.carry_over(&old, &before[..links], positions, separations);
-        self.links.carry_over(&old, &before[links..], velocities, &mut rest[..links]);
+        let new = (&order[..], &parents[..]);
+        self.links.carry_over(new, (&before[..links], positions), separations);
+        self.links.carry_over(new, (&before[links..], velocities), &mut rest[..links]);
+        let bodies = memory::collected(order.iter().map(|&place| self.links.order()[place]), "links")?;
+        self.join(Links::with(bodies, parents)?);
         self.restart_second(state);
         Ok(())
     }
@@ -225,14 +249,14 @@ impl<'a> Motion<'a> {
     /// Returns the kinetic energy in the frame of the centre of mass.
     pub fn kinetic(&mut self, state: &[Vector]) -> f64 {
         let velocities = &state[self.layout.links..2 * self.layout.links];
-        self.links.to_bodies(&self.masses, self.total, velocities, &mut self.work.velocities);
-        let moving = self.masses.iter().zip(&self.work.velocities);
+        self.links.to_places(&self.placed, self.inverse_total, velocities, &mut self.work.velocities);
+        let moving = self.placed.iter().zip(&self.work.velocities);
         0.5 * moving.map(|(&mass, &velocity)| mass * dot(velocity, velocity)).sum::<f64>()
     }
 
     fn find_positions(&mut self, separations: &[Vector]) {
         if self.links.any_far() || self.perturbation.is_some() {
-            self.links.to_bodies(&self.masses, self.total, separations, &mut self.work.positions);
+            self.links.to_places(&self.placed, self.inverse_total, separations, &mut self.work.positions);
         }
     }
 
@@ -277,8 +301,8 @@ impl<'a> Motion<'a> {
         if !self.layout.second && self.perturbation.is_none() && !self.any_light {
             let velocities = &mut state[links..2 * links];
             let newton = &self.work.newton;
-            for (&[from, to], velocity) in self.links.ends().iter().zip(velocities) {
-                add_scaled(velocity, time, difference(newton[to], newton[from]));
+            for (link, (&parent, velocity)) in self.links.parents().iter().zip(velocities).enumerate() {
+                add_scaled(velocity, time, difference(newton[link + 1], newton[parent]));
             }
             return;
         }
@@ -316,12 +340,12 @@ impl<'a> Motion<'a> {
     /// Lets the binding energy and the light pairs' function follow for a time of motion at these
     /// velocities of links.
     fn follow(&mut self, state: &mut [Vector], velocities: &[Vector], time: f64) {
-        let Work { velocities: bodies, other, gradient, .. } = &mut self.work;
-        self.links.to_bodies(&self.masses, self.total, velocities, bodies);
+        let Work { velocities: places, other, gradient, .. } = &mut self.work;
+        self.links.to_places(&self.placed, self.inverse_total, velocities, places);
         let (mut power, mut change) = (0.0, 0.0);
-        for (body, &velocity) in bodies.iter().enumerate() {
-            power += self.masses[body] * dot(velocity, other[body]);
-            change += dot(velocity, gradient[body]);
+        for (place, &velocity) in places.iter().enumerate() {
+            power += self.placed[place] * dot(velocity, other[place]);
+            change += dot(velocity, gradient[place]);
         }
         let scalars = &mut state[self.layout.scalars()];
         scalars[1] -= time * power;
@@ -333,13 +357,13 @@ impl<'a> Motion<'a> {
         let layout = self.layout;
         let Work { newton, other, .. } = &self.work;
         let velocities = &mut state[row..row + layout.links];
-        for (&[from, to], velocity) in self.links.ends().iter().zip(velocities) {
-            let inner = difference(newton[to], newton[from]);
-            add_scaled(velocity, time, sum(inner, difference(other[to], other[from])));
+        for (link, (&parent, velocity)) in self.links.parents().iter().zip(velocities).enumerate() {
+            let inner = difference(newton[link + 1], newton[parent]);
+            add_scaled(velocity, time, sum(inner, difference(other[link + 1], other[parent])));
         }
         if layout.centre {
             let mut mean = ZERO;
-            for (&mass, &acceleration) in self.masses.iter().zip(other.iter()) {
+            for (&mass, &acceleration) in self.placed.iter().zip(other.iter()) {
                 add_scaled(&mut mean, mass / self.total, acceleration);
             }
             let place = if row == layout.links { layout.centre() + 1 } else { layout.second() + layout.links };
@@ -355,12 +379,11 @@ impl<'a> Motion<'a> {
         gradient.fill(ZERO);
         let (mut potential, mut light) = (0.0, 0.0);
         for pair in self.links.pairs() {
-            let separation = self.links.between(pair, separations, positions);
-            let [one, other] = pair.bodies;
-            let [mass, other_mass] = [self.masses[one], self.masses[other]];
-            let square = dot(separation, separation);
-            let inverse = 1.0 / square.sqrt();
-            let cube = inverse / square;
+            let separation = pair.between(separations, positions);
+            let [one, other] = pair.places;
+            let [mass, other_mass] = [self.placed[one], self.placed[other]];
+            let inverse = 1.0 / dot(separation, separation).sqrt();
+            let cube = inverse * inverse * inverse;
             add_scaled(&mut newton[one], other_mass * cube, separation);
             add_scaled(&mut newton[other], -mass * cube, separation);
             let product = mass * other_mass;
@@ -380,38 +403,45 @@ impl<'a> Motion<'a> {
         let layout = self.layout;
         let links = layout.links;
         let (separations, velocities) = (&state[..links], &state[row..row + links]);
-        let Work { positions, velocities: speeds, other, moved, .. } = &mut self.work;
+        let Work {
+            positions, velocities: speeds, other, of_bodies: [places_of_bodies, speeds_of_bodies, outer], ..
+        } = &mut self.work;
         other.fill(ZERO);
         if self.links.any_far() || self.perturbation.is_some() {
-            self.links.to_bodies(&self.masses, self.total, velocities, speeds);
+            self.links.to_places(&self.placed, self.inverse_total, velocities, speeds);
         }
         if let Some(relativity) = self.relativity {
             for pair in self.links.pairs() {
-                let [one, second] = pair.bodies;
-                let mass = self.masses[one] + self.masses[second];
+                let [one, second] = pair.places;
+                let masses = &self.placed;
+                let mass = masses[one] + masses[second];
                 if mass == 0.0 {
                     continue;
                 }
-                let eta = self.masses[one] * self.masses[second] / (mass * mass);
-                let separation = self.links.between(pair, separations, positions);
-                let velocity = self.links.between(pair, velocities, speeds);
+                let eta = masses[one] * masses[second] / (mass * mass);
+                let separation = pair.between(separations, positions);
+                let velocity = pair.between(velocities, speeds);
                 let [along, across] = relativity.factors(mass, eta, separation, velocity);
                 for axis in 0..3 {
                     let relative = along * separation[axis] + across * velocity[axis];
-                    other[one][axis] -= self.masses[second] / mass * relative;
-                    other[second][axis] += self.masses[one] / mass * relative;
+                    other[one][axis] -= masses[second] / mass * relative;
+                    other[second][axis] += masses[one] / mass * relative;
                 }
             }
         }
         if let Some(perturbation) = self.perturbation {
             let centre = layout.centre();
             let speed = if row == links { state[centre + 1] } else { state[layout.second() + links] };
-            for body in 0..positions.len() {
-                moved[0][body] = sum(positions[body], state[centre]);
-                moved[1][body] = sum(speeds[body], speed);
+            for (place, &body) in self.links.order().iter().enumerate() {
+                places_of_bodies[body] = sum(positions[place], state[centre]);
+                speeds_of_bodies[body] = sum(speeds[place], speed);
             }
             let time = self.epoch + state[layout.scalars()][0];
-            perturbation.add(time, &moved[0], &moved[1], other);
+            outer.fill(ZERO);
+            perturbation.add(time, places_of_bodies, speeds_of_bodies, outer);
+            for (other, &body) in other.iter_mut().zip(self.links.order()) {
+                *other = sum(*other, outer[body]);
+            }
         }
     }
 
@@ -428,21 +458,26 @@ impl<'a> Motion<'a> {
 
     /// Returns the positions and velocities of bodies relative to their centre of mass.
     pub fn bodies(&mut self, state: &[Vector]) -> [&[Vector]; 2] {
-        self.find_bodies(state);
-        [&self.work.positions, &self.work.velocities]
+        self.find_places(state);
+        let Work { positions, velocities, of_bodies: [places, speeds, _], .. } = &mut self.work;
+        for (place, &body) in self.links.order().iter().enumerate() {
+            (places[body], speeds[body]) = (positions[place], velocities[place]);
+        }
+        [places, speeds]
     }
 
-    fn find_bodies(&mut self, state: &[Vector]) {
+    fn find_places(&mut self, state: &[Vector]) {
         let links = self.layout.links;
         let Work { positions, velocities, .. } = &mut self.work;
-        self.links.to_bodies(&self.masses, self.total, &state[..links], positions);
-        self.links.to_bodies(&self.masses, self.total, &state[links..2 * links], velocities);
+        self.links.to_places(&self.placed, self.inverse_total, &state[..links], positions);
+        self.links.to_places(&self.placed, self.inverse_total, &state[links..2 * links], velocities);
     }
 
     /// Returns who is bound to whom.
     pub fn hierarchy(&mut self, state: &[Vector]) -> Result<Hierarchy> {
-        self.find_bodies(state);
-        Hierarchy::of(&self.masses, &self.work.positions, &self.work.velocities)
+        self.bodies(state);
+        let [positions, velocities, _] = &self.work.of_bodies;
+        Hierarchy::of(&self.masses, positions, velocities)
     }
 
     /// Returns the sum of the masses of a pair.
@@ -451,14 +486,14 @@ impl<'a> Motion<'a> {
     }
 
     /// Returns the separation and the relative velocity of the pair of this number.
-    pub fn pair(&mut self, state: &[Vector], place: usize) -> [Vector; 2] {
-        self.find_bodies(state);
-        self.found_pair(state, &self.links.pairs()[place])
+    pub fn pair(&mut self, state: &[Vector], number: usize) -> [Vector; 2] {
+        self.find_places(state);
+        self.found_pair(state, &self.links.pairs()[number])
     }
 
     /// Writes those of all pairs to a vector with room for them.
     pub fn find_pairs(&mut self, state: &[Vector], pairs: &mut Vec<[Vector; 2]>) {
-        self.find_bodies(state);
+        self.find_places(state);
         pairs.clear();
         pairs.extend(self.links.pairs().iter().map(|pair| self.found_pair(state, pair)));
     }
@@ -466,8 +501,8 @@ impl<'a> Motion<'a> {
     fn found_pair(&self, state: &[Vector], pair: &Pair) -> [Vector; 2] {
         let links = self.layout.links;
         [
-            self.links.between(pair, &state[..links], &self.work.positions),
-            self.links.between(pair, &state[links..2 * links], &self.work.velocities),
+            pair.between(&state[..links], &self.work.positions),
+            pair.between(&state[links..2 * links], &self.work.velocities),
         ]
     }
 

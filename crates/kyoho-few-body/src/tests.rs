@@ -6,7 +6,7 @@ use kyoho_core::ResultCode;
 use kyoho_hal::threads::Threads;
 
 use crate::vector::{Vector, difference, dot, norm, scaled, sum};
-use crate::{End, Options, Perturbation, Perturbers, System, Terms, evolve, evolve_all, kepler};
+use crate::{End, Machine, Options, Perturbation, Perturbers, System, Terms, evolve, evolve_all, kepler};
 
 fn energy(system: &System) -> f64 {
     let System { masses, positions, velocities, .. } = system;
@@ -332,7 +332,7 @@ fn an_ensemble_has_the_bits_of_its_systems_on_any_number_of_threads() {
     let outcomes: Vec<_> = alone.iter_mut().map(|system| evolve(system, &options, None).unwrap()).collect();
     for threads in [1, 3] {
         let mut systems = start.clone();
-        assert_eq!(evolve_all(&mut systems, &options, &Threads::new(threads)).unwrap(), outcomes);
+        assert_eq!(evolve_all(&mut systems, &options, &Machine::cpu(Threads::new(threads))).unwrap(), outcomes);
         assert_eq!(systems, alone);
     }
 }
@@ -448,7 +448,7 @@ fn numbers_at_their_limits_end_and_stay_finite() {
 fn numbers_that_are_not_allowed_are_named_with_their_system() {
     let error = |system: System, options: Options| {
         let mut systems = [pythagorean(), system];
-        let error = evolve_all(&mut systems, &options, &Threads::alone()).unwrap_err();
+        let error = evolve_all(&mut systems, &options, &Machine::cpu(Threads::alone())).unwrap_err();
         assert_eq!(systems[0], pythagorean());
         error
     };

@@ -61,9 +61,9 @@ pub enum Needs {
     Trees,
     /// The target sums forces by trees in single precision on a GPU.
     TreesOfGpu,
-    /// The target is the one of its devices and instruction set for which pair interactions that
-    /// users write are checked. They have precisions of their own.
-    WrittenPairs,
+    /// The target is the one of its devices and instruction set for which work is checked that has
+    /// precisions of its own: pair interactions that users write, and systems of few bodies.
+    OwnPrecisions,
 }
 
 /// A check that was run on a target.
@@ -96,7 +96,7 @@ impl Check {
                     && target.setup.precision == Precision::Single
                     && target.setup.backend != Backend::Cpu
             }
-            Needs::WrittenPairs => interaction.order == Order::Second && target.setup.precision == Precision::Double,
+            Needs::OwnPrecisions => interaction.order == Order::Second && target.setup.precision == Precision::Double,
         }
     }
 

@@ -1,14 +1,15 @@
 //! Systems of few bodies, with hard binaries and close encounters: one call moves many.
 
+use std::ffi::c_char;
+
 use kyoho_core::{Error, Result, ResultCode, memory};
 use kyoho_few_body::{End, Options, Outcome, System, Terms, evolve_all};
-use kyoho_hal::threads::Threads;
 
 use super::rows::{Rows, put};
 use super::structures::{bad_field, kyoho_const_integers, kyoho_const_reals, kyoho_integers, kyoho_reals, read};
-use super::{call, kyoho_few_body_end, options};
-use crate::abi::arrays;
-use crate::config::Settings;
+use super::{call, kyoho_backend, kyoho_few_body_end, options};
+use crate::abi::{arrays, boundary, diagnostics};
+use crate::config::{DeviceChoice, Settings};
 
 /// Why a system of few bodies ended.
 #[repr(i32)]
@@ -58,6 +59,14 @@ pub struct kyoho_few_body_options {
     /// A system ends where a part is unbound, moves away, and is farther from the rest than this
     /// many times the extent of both. 0: it goes on.
     pub escape_distance: f64,
+    /// The backend's devices to use, as in `kyoho_options`: systems of 2 to 16 bodies are evolved on
+    /// GPUs, with the bits of CPUs. NULL: what the environment says, else the first.
+    pub devices: *const c_char,
+    /// The backend. 0: what KYOHO_BACKEND says, else the first that has a device where 16384 systems
+    /// or more have one number of bodies, and the CPU goes on if a device fails.
+    pub backend: kyoho_backend,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
 }
 
 /// Systems of few bodies. Begin with KYOHO_FEW_BODY_SYSTEMS_INIT.
@@ -112,12 +121,13 @@ pub struct kyoho_few_body_outcomes {
 /// Kepler's problem says. `outcomes` may be NULL.
 ///
 /// A system that ends early has the state of that moment, and does not end the others. The results
-/// do not depend on the number of threads.
+/// depend neither on the number of threads nor on the devices.
 ///
 /// Errors, after which no body has moved: KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT (offsets that
 /// decrease or do not begin with 0), KYOHO_BAD_OPTION (a field whose value is not allowed, more than
 /// 100 bodies in a system, a mass or a radius below 0, numbers above 1e75, two bodies in one place),
-/// KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
+/// KYOHO_NOT_FINITE, KYOHO_NO_BACKEND, KYOHO_DEVICE_FAILED (of a backend that was chosen),
+/// KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_few_body_evolve(
     options: *const kyoho_few_body_options,
@@ -133,13 +143,23 @@ pub unsafe extern "C" fn kyoho_few_body_evolve(
             // SAFETY: not null, hence a structure.
             Some(OutcomeRows::of(&unsafe { read("outcomes", outcomes) }?)?)
         };
-        let settings = Settings::from_environment()?;
-        let threads = options::threads_of("kyoho_few_body_options.threads", given.threads, settings.threads)?;
+        let mut settings = Settings::from_environment()?;
+        diagnostics::start_log(&settings)?;
+        settings.threads = options::threads_of("kyoho_few_body_options.threads", given.threads, settings.threads)?;
+        if given.backend != 0 {
+            let field = "kyoho_few_body_options.backend";
+            settings.backend = Some(options::backend_of(field, given.backend, "0 (automatic), ")?);
+        }
+        // SAFETY: null or a text.
+        if let Some(devices) = unsafe { boundary::text(given.devices) } {
+            settings.devices = DeviceChoice::parse("kyoho_few_body_options.devices", &devices)?;
+        }
         let chosen = options_of(&given)?;
         let rows = BodyRows::of(&bodies)?;
         // SAFETY: the arrays have as many rows as the offsets say, by the caller's promise.
         let mut systems = unsafe { rows.systems() }?;
-        let ends = evolve_all(&mut systems, &chosen, &Threads::new(threads))?;
+        let machine = settings.ensemble_machine(systems.len())?;
+        let ends = evolve_all(&mut systems, &chosen, &machine)?;
         // SAFETY: as above.
         unsafe { rows.write(&systems) };
         if let Some(places) = places {

@@ -183,7 +183,7 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     arguments.effort().check()?;
     let mut settings = arguments.machine.settings()?;
-    if arguments.speedup && arguments.machine.devices.is_none() {
+    if arguments.speedup && arguments.machine.place.devices.is_none() {
         settings.devices = DeviceChoice { wanted: Wanted::All, because: "--speedup".into(), of_gpus: false };
     }
     let interactions = interactions(arguments, &settings)?;

@@ -72,7 +72,7 @@ pub fn too_few_devices(machine: &Machine, setup: &Setup, option: &str) -> Failur
     let backend = setup.backend.name();
     Failure::Argument {
         option: "--devices",
-        value: match &machine.devices {
+        value: match &machine.place.devices {
             Some(given) => format!("{given}, one device of backend {backend}"),
             None => format!("not given, and backend {backend} has one device"),
         },

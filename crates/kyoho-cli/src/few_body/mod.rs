@@ -11,12 +11,11 @@ use serde::Serialize;
 use crate::count::{count, number};
 use crate::failure::{Failure, Result};
 use crate::file;
-use kyoho::config::Settings;
+use crate::machine::Devices;
 use kyoho_core::error::shown;
 use kyoho_few_body::{
     Binary, End, LARGEST, LARGEST_TOLERANCE, LEAST_TOLERANCE, Options, Outcome, System, Terms, evolve_all,
 };
-use kyoho_hal::threads::Threads;
 
 /// The options of `kyoho few-body`.
 #[derive(Debug, clap::Args)]
@@ -48,9 +47,8 @@ pub struct Arguments {
     /// The most steps of a system; one that needs more ends where it is
     #[arg(long, default_value_t = 100_000_000, value_parser = count::<u64>(..))]
     max_steps: u64,
-    /// CPU threads [default: KYOHO_THREADS and others]
-    #[arg(long, value_parser = count::<u16>(1..=4096))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    place: Devices,
     /// Write the bodies at the end, in the form of the input
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -127,11 +125,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         system.check(&options, 1).map_err(in_file)?;
     }
     let energies: Vec<f64> = systems.iter().map(|system| system.energy(options.gravity)).collect();
-    let threads = match arguments.threads {
-        Some(threads) => threads.into(),
-        None => Settings::from_environment()?.threads,
-    };
-    let outcomes = evolve_all(&mut systems, &options, &Threads::new(threads))?;
+    let machine = arguments.place.settings()?.ensemble_machine(systems.len())?;
+    let outcomes = evolve_all(&mut systems, &options, &machine)?;
     if let Some(path) = &arguments.output {
         file::replace(path, written(&systems).as_bytes()).map_err(|error| Failure::file(path, error))?;
     }

@@ -18,4 +18,5 @@ pub mod shapes;
 pub mod sources;
 pub mod step;
 pub mod store;
+pub mod structures;
 pub mod tuning;

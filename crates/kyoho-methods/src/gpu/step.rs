@@ -1,43 +1,9 @@
 //! A block step as kernels see it, byte for byte: `kernels/generated/constants.h` has the same
 //! structures.
 
-use bytemuck::{Pod, Zeroable};
-
 use kyoho_core::Block;
 
-/// Defines a structure that kernels have too, and lists its fields with the types that these have
-/// in C.
-macro_rules! shared_structure {
-    ($(#[$documentation:meta])* $name:ident, $fields:ident { $($(#[$of_field:meta])* $field:ident: $kind:ident,)* }) => {
-        $(#[$documentation])*
-        #[repr(C)]
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
-        pub struct $name {
-            $($(#[$of_field])* pub $field: $kind,)*
-        }
-
-        const $fields: &[(&str, &str)] = &[$((in_c!($kind), stringify!($field))),*];
-    };
-}
-
-/// Returns the name in C of a type of Rust.
-macro_rules! in_c {
-    (f64) => {
-        "double"
-    };
-    (i32) => {
-        "int"
-    };
-    (u32) => {
-        "uint"
-    };
-    (i64) => {
-        "long"
-    };
-    ($structure:ident) => {
-        stringify!($structure)
-    };
-}
+use crate::shared_structure;
 
 /// The structures that kernels have too: their names, and the types and names of their fields.
 pub const STRUCTURES: [(&str, &[(&str, &str)]); 11] = [

@@ -4,6 +4,7 @@ mod addresses;
 mod block_steps;
 mod degenerate;
 mod errors;
+mod few_bodies;
 mod forces;
 mod lists;
 mod neighbours;
@@ -115,6 +116,7 @@ pub static CHECKS: &[Check] = &[
     written_pairs::REDUCTIONS,
     written_pairs::LISTS,
     written_pairs::SAME_BITS,
+    few_bodies::SAME_BITS,
     errors::OVERFLOW,
     errors::REJECTED_SOURCES,
     errors::REJECTED_SINKS,

@@ -216,7 +216,7 @@ const TYPES: [(&str, f64); 4] = [("f32", 4e-6), ("f64", 1e-14), ("ff", 1e-12), (
 pub const OPERATIONS: Check = Check {
     name: "operations of written pairs",
     promise: "each operation of the language gives its value in each type of numbers",
-    needs: Needs::WrittenPairs,
+    needs: Needs::OwnPrecisions,
     run: |target, findings| {
         let (sinks, sources) = (5, 600);
         let random = &mut Random::new(2026);
@@ -312,7 +312,7 @@ impl Rows for Limbs {
 pub const GRAVITY: Check = Check {
     name: "gravity in double-double",
     promise: "the built-in law as a text gives forces with errors below 1e-28, and the nearest source, in every order",
-    needs: Needs::WrittenPairs,
+    needs: Needs::OwnPrecisions,
     run: |target, findings| {
         for order in Order::ALL {
             let vectors = order as usize / 2;
@@ -371,7 +371,7 @@ pub const GRAVITY: Check = Check {
 pub const REDUCTIONS: Check = Check {
     name: "reductions of written pairs",
     promise: "terms are joined as the text says, over any number of sources; of equal keys the first source is named",
-    needs: Needs::WrittenPairs,
+    needs: Needs::OwnPrecisions,
     run: |target, findings| {
         for (sinks, sources) in [(3, 0), (1, 1), (7, 255), (300, 257), (5, 7000)] {
             let problem = reductions(sinks, sources);
@@ -407,7 +407,7 @@ fn compare(
 pub const LISTS: Check = Check {
     name: "lists of written pairs",
     promise: "only the sources of its list act on a group of sinks, whether these are ranges or addresses",
-    needs: Needs::WrittenPairs,
+    needs: Needs::OwnPrecisions,
     run: |target, findings| {
         let (sinks, sources) = (300, 3000);
         let problem = reductions(sinks, sources);
@@ -456,7 +456,7 @@ pub const LISTS: Check = Check {
 pub const SAME_BITS: Check = Check {
     name: "bits of written pairs",
     promise: "results have the same bits whenever they are computed, by any number of threads and devices",
-    needs: Needs::WrittenPairs,
+    needs: Needs::OwnPrecisions,
     run: |target, findings| {
         let problem = {
             let mut problem = reductions(1500, 7000);
