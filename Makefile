@@ -79,7 +79,7 @@ $(if $(filter-out 0 1,$(MPI)),$(error MPI is '$(MPI)'; allowed: 1, 0, or nothing
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
 .PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders \
-	tests-with-amuse tests-of-wheels other-tests check tests build library forwards mpi install uninstall \
+	tests-with-amuse tests-of-wheels tests-of-packages other-tests check tests build library forwards mpi install uninstall \
 	wheel command-wheel both-wheels release demo-tools test-tools docs docs-tools site
 
 demo: demo-tools build
@@ -91,7 +91,7 @@ demo: demo-tools build
 test: export POCL_CACHE_DIR := $(abspath $(TARGET))/tmp/opencl/pocl
 test: test-tools
 	$(MAKE) --jobs=2 --output-sync=target tests check
-	$(MAKE) --jobs=3 --keep-going --output-sync=target suite-of-order-4 suite-of-other-orders other-tests
+	$(MAKE) --jobs=4 --keep-going --output-sync=target suite-of-other-orders other-tests tests-of-packages suite-of-order-4
 
 test-all: test
 	cargo test --no-fail-fast --package kyoho-articles
@@ -117,8 +117,13 @@ tests-of-wheels:
 	$(MAKE) wheel ARCH=aarch64 WHEEL=$(TARGET)/wheels-for-all
 	packaging/wheels/try $(TARGET)/wheels-for-all/*.whl
 
+# Each is one long test, beside which others have a core.
+tests-of-packages:
+	cargo test --no-fail-fast --test python --test install --test site
+
 other-tests:
-	cargo test --no-fail-fast -- --skip conforms --skip with_amuse
+	cargo test --no-fail-fast -- --skip conforms --skip with_amuse --skip the_wheel_keeps_its_promises \
+		--skip programs_build_and_run_against_an_installation --skip the_site_is_built
 
 tests:
 	cargo test --no-run

@@ -19,6 +19,8 @@ mod written_pairs;
 
 use crate::Check;
 
+pub use repeat::shapes_without_a_block;
+
 /// Every check of the suite.
 pub static CHECKS: &[Check] = &[
     forces::PLUMMER,

@@ -5,6 +5,7 @@ use crate::models::{Random, plummer};
 use crate::reference::{Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, Target};
 use kyoho_core::{Error, Order, Result, Sink};
+use kyoho_hal::Backend;
 use kyoho_language::limbs::unnamed;
 use kyoho_language::list::{Input, Op, PairProgram};
 use kyoho_language::number::{Number, compute};
@@ -459,7 +460,9 @@ pub const SAME_BITS: Check = Check {
     needs: Needs::OwnPrecisions,
     run: |target, findings| {
         let problem = {
-            let mut problem = reductions(1500, 7000);
+            // CPUs sum all sinks in one way, some dozens at a time.
+            let sinks = if target.setup.backend == Backend::Cpu { 300 } else { 1500 };
+            let mut problem = reductions(sinks, 7000);
             let random = &mut Random::new(7);
             for data in &mut problem.fields {
                 if ["i.a", "j.a", "j.s", "j.q"].contains(&data.name) {
