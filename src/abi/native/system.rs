@@ -166,17 +166,13 @@ pub unsafe extern "C" fn kyoho_system_move(system: *mut kyoho_system, options: *
         unsafe { communicators::require_none(options, "kyoho_system_move") }?;
         // SAFETY: as above.
         let tree = unsafe { options::tree(options) }?;
-        if tree.is_some() {
-            system.alone("trees")?;
-        }
-        let system = system.own();
         // SAFETY: as above.
-        let (wanted, because) = unsafe { options::setup(options, Some(system.setup())) }?;
-        system.move_to(&wanted)?;
+        let (wanted, because) = unsafe { options::setup(options, Some(system.own().setup())) }?;
+        system.own().move_to(&wanted)?;
         if tree.is_some() {
             system.set_tree(tree)?;
         }
-        opening::opened("kyoho_system_move", system, &because);
+        opening::opened("kyoho_system_move", system.own(), &because);
         Ok(())
     })
 }
