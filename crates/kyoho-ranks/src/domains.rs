@@ -9,6 +9,8 @@ use crate::Ranks;
 
 /// The keys of a rank, on average, of which domains are made.
 const SAMPLES: usize = 512;
+/// A domain may have this part of its bodies more or fewer than others at either end.
+const UNEQUAL: usize = 12;
 /// The words of a source that goes to its domain: coordinates, mass, index.
 const OF_SOURCE: usize = 5;
 /// The words of a sink: coordinates, index.
@@ -141,11 +143,18 @@ fn bounds<'a>(positions: impl Iterator<Item = &'a [f64; 3]>) -> ([f64; 3], [f64;
     })
 }
 
-/// Returns the first key of each domain but the first one, by a sample of keys.
+/// Returns the first key of each domain but the first one, by a sample of keys. Near the key at which
+/// domains would be equal that one is taken at which the largest octant begins.
 fn firsts(sample: &RankWords, size: usize) -> Result<Vec<Key>> {
     let keys = sample.words.as_chunks::<2>().0.iter().map(|[high, low]| Key { high: *high, low: *low });
     let mut keys = memory::collected(keys, WHAT)?;
     keys.sort_unstable();
-    let first = |rank: usize| keys.get(keys.len() * rank / size).copied().unwrap_or_default();
+    let last = keys.len().saturating_sub(1);
+    let first = |rank: usize| {
+        let (place, some) = (keys.len() * rank / size, keys.len() / size / UNEQUAL);
+        let at = |place: usize| keys.get(place).copied().unwrap_or_default();
+        let (low, high) = (at(place.saturating_sub(some)), at((place + some).min(last)));
+        high.octant_begin(low.common_depth(high) + 1)
+    };
     memory::collected((1..size).map(first), WHAT)
 }

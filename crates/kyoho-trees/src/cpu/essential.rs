@@ -5,27 +5,27 @@
 //! A cell of sources is *closed* if its expansion will be accepted for all cells of sinks in all
 //! spheres: it goes without what is in it. Others go with their children or, if they are leaves, with
 //! their bodies. The receiver puts such a tree beside its own, and walks from both roots. There a
-//! closed cell is a leaf with one body in its centre, which is never summed directly; and a cell with
-//! closed ones below it is always opened where it is not accepted, so that no direct sum has them.
+//! closed cell is a leaf with one body in its centre, which is never summed directly: a cell that a
+//! group of sinks may sum directly, as it is smaller than the group and has few bodies, goes with all
+//! that is in it.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::cells::Cell;
 use kyoho_core::{Error, Result, memory};
-use kyoho_laws::lanes::MAX_LANES;
 use kyoho_laws::simd::expansions::{CellRecord, Number};
 
-use super::passes::{Limits, Passes};
+use super::passes::Limits;
 use super::sources::Sources;
 use super::sums::Settings;
-use crate::criterion::MOST_PARTS;
+use crate::criterion::{MOST_NEAR, MOST_PARTS};
 
 /// What rounding may take away at most, and more.
 const MARGIN: f64 = 1e-4;
 /// The name of messages in errors about memory.
 const WHAT: &str = "cells for other ranks";
 /// Stands for the index of what is no source of its own.
-const NO_INDEX: u64 = u64::MAX;
+pub const NO_INDEX: u64 = u64::MAX;
 /// The bytes of a word of a message.
 const WORD: usize = size_of::<u64>();
 
@@ -39,6 +39,8 @@ pub struct Region {
     pub radius: f64,
     /// The least tolerance times acceleration of a sink.
     pub bound: f64,
+    /// The largest radius of a group of sinks. Before the first pass there are none.
+    pub group: f64,
 }
 
 /// The test of cells of sources for all cells of sinks within a region.
@@ -65,7 +67,7 @@ impl Test {
     /// sphere of a radius up to that of the region whose centre is away from its middle by at most
     /// the difference of both.
     pub fn is_sure<E: Number>(self, record: &CellRecord<E>, region: &Region, limits: &Limits) -> bool {
-        let Region { center, radius, bound } = *region;
+        let Region { center, radius, bound, .. } = *region;
         let distance2: f64 = (0..3)
             .map(|k| record.center[k].to_f64() + record.center_low[k].to_f64() - center[k])
             .map(|distance| distance * distance)
@@ -108,10 +110,10 @@ struct Chosen {
     /// The first of its children among those that are chosen, and their number.
     first_child: u32,
     children: u16,
+    /// Whether it goes with all that is in it, as a group may sum it directly.
+    is_whole: bool,
     /// Whether it goes without what is in it.
     is_closed: bool,
-    /// Whether nothing below it is closed.
-    is_whole: bool,
     /// Its bodies among those that go.
     first_body: u32,
     bodies: u32,
@@ -133,16 +135,16 @@ impl Essential {
             return Ok(essential);
         }
         let chosen = &mut essential.chosen;
-        let new = |cell: u32| Chosen {
+        let new = |cell: u32, is_whole: bool| Chosen {
             cell,
             first_child: 0,
             children: 0,
             is_closed: false,
-            is_whole: false,
+            is_whole,
             first_body: 0,
             bodies: 0,
         };
-        memory::push(chosen, new(0), WHAT)?;
+        memory::push(chosen, new(0, false), WHAT)?;
         // For each cell of a generation the regions for which its parent is not accepted.
         let mut lists: Vec<u32> = memory::collected(0..regions.len() as u32, WHAT)?;
         let mut list_of = memory::filled(1, 0..lists.len(), WHAT)?;
@@ -151,21 +153,27 @@ impl Essential {
             let end = chosen.len();
             let (mut next_lists, mut next_list_of) = (Vec::new(), Vec::new());
             for number in begin..end {
-                let cell = &sources.tree.cells[chosen[number].cell as usize];
-                let record = &sources.records[chosen[number].cell as usize];
+                let Chosen { cell, is_whole, .. } = chosen[number];
+                let (cell, record) = (&sources.tree.cells[cell as usize], &sources.records[cell as usize]);
                 let list = &lists[list_of[number - begin].clone()];
                 let first = next_lists.len();
                 memory::reserve(&mut next_lists, list.len(), WHAT)?;
                 let undecided = list.iter().filter(|place| !test.is_sure(record, &regions[**place as usize], limits));
                 next_lists.extend(undecided.copied());
-                chosen[number].is_closed = next_lists.len() == first;
+                let undecided = &next_lists[first..];
+                chosen[number].is_closed = !is_whole && undecided.is_empty();
                 if chosen[number].is_closed || cell.is_leaf() {
                     next_lists.truncate(first);
                     continue;
                 }
+                let is_summed = |place: &u32| record.radius.to_f64() < regions[*place as usize].group;
+                let is_whole = is_whole || cell.bodies <= MOST_NEAR && undecided.iter().any(is_summed);
+                if is_whole {
+                    next_lists.truncate(first);
+                }
                 (chosen[number].first_child, chosen[number].children) = (chosen.len() as u32, cell.children);
                 for child in cell.child_range() {
-                    memory::push(chosen, new(child as u32), WHAT)?;
+                    memory::push(chosen, new(child as u32, is_whole), WHAT)?;
                     memory::push(&mut next_list_of, first..next_lists.len(), WHAT)?;
                 }
             }
@@ -188,7 +196,6 @@ impl Essential {
             let cell = cell_of(chosen);
             // Bodies in one point are one body, and one body goes itself.
             chosen.is_closed = cell.is_point() || chosen.is_closed && cell.bodies > 1;
-            chosen.is_whole = !chosen.is_closed || cell.is_point();
             (chosen.first_body, chosen.bodies) = (bodies, if chosen.is_closed { 1 } else { cell.bodies });
             bodies += chosen.bodies;
             if !chosen.is_closed {
@@ -207,9 +214,7 @@ impl Essential {
             }
             let children = &chosen[first_child as usize..][..usize::from(children)];
             let (first_body, bodies) = (children[0].first_body, children.iter().map(|child| child.bodies).sum());
-            let is_whole = children.iter().all(|child| child.is_whole);
-            let parent = &mut chosen[number];
-            (parent.first_body, parent.bodies, parent.is_whole) = (first_body, bodies, is_whole);
+            (chosen[number].first_body, chosen[number].bodies) = (first_body, bodies);
         }
         Ok(())
     }
@@ -247,9 +252,11 @@ impl Essential {
         let mut words = memory::room(2 + self.chosen.len() * of_cell / WORD + bodies * 5, WHAT)?;
         words.extend([self.chosen.len() as u64, bodies as u64]);
         for chosen in &self.chosen {
+            let of = &sources.tree.cells[chosen.cell as usize];
             let cell = Cell {
                 first_body: chosen.first_body,
-                bodies: chosen.bodies,
+                // Groups open those of many bodies.
+                bodies: if of.bodies > MOST_NEAR && !of.is_leaf() { of.bodies } else { chosen.bodies },
                 first_child: chosen.first_child,
                 children: chosen.children,
                 depth: 0,
@@ -258,10 +265,8 @@ impl Essential {
         }
         for chosen in &self.chosen {
             let mut record = sources.records[chosen.cell as usize];
-            if chosen.is_closed {
+            if chosen.children == 0 {
                 record.opening = E::from_f64(-1.0);
-            } else if !chosen.is_whole {
-                record.opening = E::INFINITY;
             }
             extend(&mut words, &numbers_of(&record));
         }
@@ -317,7 +322,10 @@ fn numbers_of<E: Number>(record: &CellRecord<E>) -> [E; RECORD] {
     [x, y, z, mass, a, b, c, radius, reach, opening, d, e]
 }
 
-fn record_of<E: Number>([x, y, z, mass, a, b, c, radius, reach, opening, d, e]: [E; RECORD]) -> CellRecord<E> {
+/// Returns the record of these numbers.
+pub fn record_of_numbers<E: Number>(
+    [x, y, z, mass, a, b, c, radius, reach, opening, d, e]: [E; RECORD],
+) -> CellRecord<E> {
     CellRecord { center: [x, y, z], mass, center_low: [a, b, c], radius, reach, opening, reserved: [d, e] }
 }
 
@@ -348,15 +356,16 @@ fn broken() -> Error {
 }
 
 /// What a message has.
-struct Parts<'a, E> {
-    cells: &'a [Cell],
-    records: &'a [[E; RECORD]],
-    moments: &'a [E],
-    bodies: &'a [[u64; 5]],
+pub struct Parts<'a, E> {
+    pub cells: &'a [Cell],
+    pub records: &'a [[E; RECORD]],
+    pub moments: &'a [E],
+    pub bodies: &'a [[u64; 5]],
 }
 
 impl<'a, E: Number> Parts<'a, E> {
-    fn of(message: &'a [u64], stride: usize) -> Result<Parts<'a, E>> {
+    /// Reads a message. Moments have a stride, or there are none.
+    pub fn of(message: &'a [u64], stride: usize) -> Result<Parts<'a, E>> {
         let mut reader = Reader(message);
         let header: &[u64] = reader.take(2)?;
         let (cells, bodies) = (header[0] as usize, header[1] as usize);
@@ -366,70 +375,5 @@ impl<'a, E: Number> Parts<'a, E> {
             moments: if stride > 0 { reader.take(cells * stride)? } else { &[] },
             bodies: reader.take(bodies)?,
         })
-    }
-}
-
-impl<E: Number> Passes<E> {
-    /// Puts the cells of other ranks beside the own ones, with their moments if these have a stride,
-    /// and sources that stand in no cell. Returns the indices and places of sources that came.
-    pub fn join<'m>(
-        &mut self,
-        messages: impl Iterator<Item = &'m [u64]>,
-        stride: usize,
-        alone: &[[u64; 5]],
-    ) -> Result<Vec<(i32, i32)>> {
-        let mut foreign = Vec::new();
-        let Sources { tree, records, moments, positions: [x, y, z], masses, .. } = &mut self.sources;
-        let own = masses.len() - MAX_LANES;
-        if stride > 0 {
-            moments.truncate(tree.cells.len() * stride);
-        }
-        [&mut *x, &mut *y, &mut *z, &mut *masses].into_iter().for_each(|column| column.truncate(own));
-        let mut add_bodies = |bodies: &[[u64; 5]]| -> Result<u32> {
-            let first = masses.len();
-            for column in [&mut *x, &mut *y, &mut *z, &mut *masses] {
-                memory::reserve(column, bodies.len() + MAX_LANES, "bodies of other ranks")?;
-            }
-            memory::reserve(&mut foreign, bodies.len(), "bodies of other ranks")?;
-            for (place, body) in bodies.iter().enumerate() {
-                let [a, b, c, mass, index] = *body;
-                let columns = [&mut *x, &mut *y, &mut *z, &mut *masses];
-                columns.into_iter().zip([a, b, c, mass]).for_each(|(column, bits)| column.push(f64::from_bits(bits)));
-                if index != NO_INDEX {
-                    foreign.push((index as u32 as i32, (first + place) as i32));
-                }
-            }
-            Ok(first as u32)
-        };
-        for message in messages.filter(|message| !message.is_empty()) {
-            let Parts { cells, records: rows, moments: of_cells, bodies } = Parts::<E>::of(message, stride)?;
-            let (first_cell, first_body) = (tree.cells.len() as u32, add_bodies(bodies)?);
-            memory::push(&mut self.roots, first_cell, WHAT)?;
-            memory::reserve(&mut tree.cells, cells.len(), "cells of other ranks")?;
-            memory::reserve(records, rows.len(), "cells of other ranks")?;
-            memory::reserve(moments, of_cells.len() + stride, "moments of cells of other ranks")?;
-            tree.cells.extend(cells.iter().map(|cell| Cell {
-                first_body: cell.first_body + first_body,
-                first_child: if cell.is_leaf() { 0 } else { cell.first_child + first_cell },
-                ..*cell
-            }));
-            records.extend(rows.iter().map(|row| record_of(*row)));
-            moments.extend_from_slice(of_cells);
-        }
-        add_bodies(alone)?;
-        for column in [x, y, z, masses] {
-            let end = column.len() + MAX_LANES;
-            memory::lengthen(column, end, "bodies of other ranks", || 0.0)?;
-        }
-        let end = moments.len() + stride;
-        memory::lengthen(moments, end, "moments of cells of other ranks", || E::from_f64(0.0))?;
-        Ok(foreign)
-    }
-
-    /// Takes away the cells that [`Passes::join`] has put beside the first ones.
-    pub fn keep_cells(&mut self, count: usize) {
-        self.sources.tree.cells.truncate(count);
-        self.sources.records.truncate(count);
-        self.roots.retain(|root| (*root as usize) < count);
     }
 }

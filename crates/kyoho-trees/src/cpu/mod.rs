@@ -10,6 +10,7 @@ mod cell_list;
 pub mod domain;
 pub mod essential;
 mod first_pass;
+mod joint;
 mod near;
 mod neighbours;
 mod octree;

@@ -51,10 +51,12 @@ impl<E: Number> Passes<E> {
         let (tree, positions) = self.sinks();
         let Some(root) = self.extents.first() else { return Ok(Vec::new()) };
         let radii = self.radii_of_all_below()?;
+        let groups = self.radii_of_groups(is_first)?;
         let tolerance = if is_first { 0.0 } else { self.settings.tolerance() };
         let part = |cell: usize| {
             let (extent, radius) = (&self.extents[cell], radii[cell]);
-            let region = Region { center: extent.center, radius, bound: tolerance * extent.least };
+            let bound = tolerance * extent.least;
+            let region = Region { center: extent.center, radius, bound, group: groups[cell] };
             let is_whole = tree.cells[cell].is_leaf() && !is_first && !extent.is_split;
             let size = if is_whole { 0.0 } else { radius * f64::from(tree.cells[cell].bodies).sqrt() };
             Part { size, cell, region }
@@ -74,13 +76,27 @@ impl<E: Number> Passes<E> {
                     let least = self.acceleration(sink).max(self.extents[cell].floor);
                     let center = std::array::from_fn(|k| positions[k][sink]);
                     let bound = if is_first { 0.0 } else { tolerance * least };
-                    Part { size: 0.0, cell, region: Region { center, radius: 0.0, bound } }
+                    Part { size: 0.0, cell, region: Region { center, radius: 0.0, bound, group: 0.0 } }
                 }));
             } else {
                 parts.extend(tree.cells[cell].child_range().map(part));
             }
         }
         memory::collected(parts.into_iter().map(|part| part.region), WHAT)
+    }
+
+    /// Returns for each cell of sinks the largest radius of a group in it, if there are groups yet.
+    fn radii_of_groups(&self, is_first: bool) -> Result<Vec<f64>> {
+        let cells = &self.sinks().0.cells;
+        let mut radii = memory::filled(self.extents.len(), 0.0_f64, WHAT)?;
+        if is_first {
+            return Ok(radii);
+        }
+        for (number, extent) in self.extents.iter().enumerate().rev() {
+            let of_children = cells[number].child_range().map(|child| radii[child]).fold(0.0, f64::max);
+            radii[number] = if extent.is_group { extent.radius } else { of_children };
+        }
+        Ok(radii)
     }
 
     /// Returns for each cell of sinks the radius of a sphere around its middle that holds those of all
