@@ -143,14 +143,14 @@ impl Ranks {
         let regions = self.gather(regions.and_then(|regions| words_of(&regions)))?;
         let cells = regions_of(&regions).and_then(|regions| domain.cells_for_first(rank, &regions));
         let cells = self.swap(cells)?;
-        let regions = domain.first(rank, &cells);
+        let regions = domain.first(&cells);
         drop(cells);
         let regions = self.gather(regions.and_then(|regions| words_of(&regions)))?;
         let cells = regions_of(&regions).and_then(|regions| domain.cells_for_second(rank, &regions));
         drop(regions);
         let cells = self.swap(cells)?;
         let alone = if skip_own_index { self.sources_left_out(domain)? } else { RankWords::default() };
-        let forces = domain.second(rank, &cells, bytemuck::cast_slice(&alone.words));
+        let forces = domain.second(&cells, bytemuck::cast_slice(&alone.words));
         drop(cells);
         let sent = forces.and_then(|forces| {
             let words = words_of(&forces)?;

@@ -57,7 +57,7 @@ pub trait DomainForces: Send {
     /// Returns the cells for the first pass of each rank, in whose regions sinks are.
     fn cells_for_first(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords>;
     /// Makes the first pass, and returns where the sinks are, with bounds of errors.
-    fn first(&mut self, rank: usize, cells: &RankWords) -> Result<Vec<Region>>;
+    fn first(&mut self, cells: &RankWords) -> Result<Vec<Region>>;
     /// Returns the cells and bodies for the second pass of each rank.
     fn cells_for_second(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords>;
     /// Returns the sources, as [`Essential`] has bodies, that have one of these indices and did not go
@@ -65,7 +65,7 @@ pub trait DomainForces: Send {
     fn own_sources(&self, asked: &[(i32, usize)], ranks: usize) -> Result<RankWords>;
     /// Makes the second pass, and returns the potential and the acceleration of each sink. `alone` are
     /// sources with indices of sinks that are in cells without their bodies.
-    fn second(&mut self, rank: usize, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Vec<[f64; 4]>>;
+    fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Vec<[f64; 4]>>;
     /// Returns the indices of sources and sinks.
     fn indices(&self) -> [&[i32]; 2];
     /// Ends the call, and returns what was counted.
@@ -175,10 +175,10 @@ impl<E: Number> DomainForces for Domain<E> {
         RankWords::of(&parts)
     }
 
-    fn first(&mut self, rank: usize, cells: &RankWords) -> Result<Vec<Region>> {
+    fn first(&mut self, cells: &RankWords) -> Result<Vec<Region>> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let own = passes.sources.tree.cells.len();
-        passes.join(cells.each(), (rank, 0), &[])?;
+        passes.join(cells.each(), 0, &[])?;
         self.counts.coarse = passes.first(&self.with())?;
         passes.keep_cells(own);
         let regions = passes.regions(false)?;
@@ -221,10 +221,10 @@ impl<E: Number> DomainForces for Domain<E> {
         RankWords::of(&parts)
     }
 
-    fn second(&mut self, rank: usize, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Vec<[f64; 4]>> {
+    fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Vec<[f64; 4]>> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let stride = passes.expansions.stride();
-        let foreign = passes.join(cells.each(), (rank, stride), alone)?;
+        let foreign = passes.join(cells.each(), stride, alone)?;
         let [sources, sinks] = &self.bodies;
         let mut forces = memory::filled(sinks.positions.len(), [0.0; 4], "forces by a tree")?;
         let with = self.with();

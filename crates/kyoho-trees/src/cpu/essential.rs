@@ -323,9 +323,7 @@ fn numbers_of<E: Number>(record: &CellRecord<E>) -> [E; RECORD] {
 }
 
 /// Returns the record of these numbers.
-pub fn record_of_numbers<E: Number>(
-    [x, y, z, mass, a, b, c, radius, reach, opening, d, e]: [E; RECORD],
-) -> CellRecord<E> {
+pub fn record_of<E: Number>([x, y, z, mass, a, b, c, radius, reach, opening, d, e]: [E; RECORD]) -> CellRecord<E> {
     CellRecord { center: [x, y, z], mass, center_low: [a, b, c], radius, reach, opening, reserved: [d, e] }
 }
 
@@ -357,9 +355,13 @@ fn broken() -> Error {
 
 /// What a message has.
 pub struct Parts<'a, E> {
+    /// The cells.
     pub cells: &'a [Cell],
+    /// Their records.
     pub records: &'a [[E; RECORD]],
+    /// Their moments, if any.
     pub moments: &'a [E],
+    /// Coordinates, mass and index of bodies.
     pub bodies: &'a [[u64; 5]],
 }
 

@@ -10,7 +10,7 @@ mod cell_list;
 pub mod domain;
 pub mod essential;
 mod first_pass;
-mod joint;
+mod joined;
 mod near;
 mod neighbours;
 mod octree;

@@ -205,26 +205,6 @@ impl<E: Number> Sources<E> {
         [x[place], y[place], z[place], self.masses[place]]
     }
 
-    /// Returns the radius `rho` of the criterion, from the traces of moments.
-    pub fn reach(&self, order: usize, (radius, mass): (f64, f64), moments: &[E]) -> f64 {
-        // Only without negative masses are moments sums of magnitudes.
-        if self.has_negative || mass <= 0.0 {
-            return radius;
-        }
-        let half = order / 2;
-        let mut trace = 0.0;
-        for a in 0..=half {
-            for b in 0..=half - a {
-                let c = half - a - b;
-                let count = factorial([half, 0, 0]) / factorial([a, b, c]);
-                let component = [2 * a, 2 * b, 2 * c];
-                trace += count * factorial(component) * moments[place(component)].to_f64();
-            }
-        }
-        let sum = if order % 2 == 0 { trace } else { trace * radius };
-        root((sum / mass).max(0.0), order).min(radius)
-    }
-
     /// Makes the records and moments of all cells.
     pub fn expand(
         &mut self,
@@ -293,6 +273,14 @@ struct Upward<'a, E: Number> {
 }
 
 impl<E: Number> Upward<'_, E> {
+    /// Returns a center as the numbers of a record have it.
+    fn rounded(center: [f64; 3]) -> [f64; 3] {
+        center.map(|coordinate| {
+            let high = E::from_f64(coordinate).to_f64();
+            high + E::from_f64(coordinate - high).to_f64()
+        })
+    }
+
     /// Makes the moments of a leaf.
     fn leaf(&self, cell: &Cell, moments: &mut [E], scratch: &mut Scratch<E>) -> Summary {
         let Sources { positions: [x, y, z], masses, .. } = self.sources;
@@ -317,7 +305,7 @@ impl<E: Number> Upward<'_, E> {
             offset[1] += weight * (y[body] - y[0]);
             offset[2] += weight * (z[body] - z[0]);
         }
-        let center = rounded::<E>([x[0] + offset[0], y[0] + offset[1], z[0] + offset[2]]);
+        let center = Self::rounded([x[0] + offset[0], y[0] + offset[1], z[0] + offset[2]]);
         let padded = count.next_multiple_of(MAX_LANES);
         let zero = E::from_f64(0.0);
         for row in &mut scratch.rows {
@@ -355,7 +343,7 @@ impl<E: Number> Upward<'_, E> {
             let weight = if mass > 0.0 { child.mass / mass } else { bodies / f64::from(cell.bodies) };
             center.iter_mut().zip(child.center).for_each(|(sum, coordinate)| *sum += weight * coordinate);
         }
-        let center = rounded::<E>(center);
+        let center = Self::rounded(center);
         let mut shifts = [[E::from_f64(0.0); MAX_LANES]; 3];
         let mut radius = 0.0_f64;
         for (place, child) in children.iter().enumerate() {
@@ -372,7 +360,28 @@ impl<E: Number> Upward<'_, E> {
             radius = radius.min(cell.body_range().map(distance2).fold(0.0, f64::max).sqrt());
         }
         self.expansions.moments_of_children(of_children, &shifts, children.len(), moments);
-        Summary { center, mass, radius, reach: self.sources.reach(self.expansions.order(), (radius, mass), moments) }
+        Summary { center, mass, radius, reach: self.reach(radius, mass, moments) }
+    }
+
+    /// Returns the radius `rho` of the criterion, from the traces of moments.
+    fn reach(&self, radius: f64, mass: f64, moments: &[E]) -> f64 {
+        // Only without negative masses are moments sums of magnitudes.
+        if self.sources.has_negative || mass <= 0.0 {
+            return radius;
+        }
+        let order = self.expansions.order();
+        let half = order / 2;
+        let mut trace = 0.0;
+        for a in 0..=half {
+            for b in 0..=half - a {
+                let c = half - a - b;
+                let count = factorial([half, 0, 0]) / factorial([a, b, c]);
+                let component = [2 * a, 2 * b, 2 * c];
+                trace += count * factorial(component) * moments[place(component)].to_f64();
+            }
+        }
+        let sum = if order % 2 == 0 { trace } else { trace * radius };
+        root((sum / mass).max(0.0), order).min(radius)
     }
 
     /// Returns the record of a cell.
@@ -396,33 +405,19 @@ impl<E: Number> Upward<'_, E> {
             }
             Criterion::Angle { .. } => 0.0,
         };
+        let high = center.map(E::from_f64);
+        let low = std::array::from_fn(|k| E::from_f64(center[k] - high[k].to_f64()));
         // A little more than rounding takes away.
         let radius = radius * (1.0 + 1e-6);
-        let opening = if cell.is_leaf() { -1.0 } else { radius };
-        let radius = if radius > units.largest { f64::INFINITY } else { radius };
-        record_of(center, mass, [radius, reach * (1.0 + 1e-6), opening])
-    }
-}
-
-/// Returns a center as the numbers of a record have it.
-pub fn rounded<E: Number>(center: [f64; 3]) -> [f64; 3] {
-    center.map(|coordinate| {
-        let high = E::from_f64(coordinate).to_f64();
-        high + E::from_f64(coordinate - high).to_f64()
-    })
-}
-
-/// Returns the record of a cell: its centre, its mass, and its radius, reach and opening.
-pub fn record_of<E: Number>(center: [f64; 3], mass: f64, [radius, reach, opening]: [f64; 3]) -> CellRecord<E> {
-    let high = center.map(E::from_f64);
-    CellRecord {
-        center: high,
-        mass: E::from_f64(mass),
-        center_low: std::array::from_fn(|k| E::from_f64(center[k] - high[k].to_f64())),
-        radius: E::from_f64(radius),
-        reach: E::from_f64(reach),
-        opening: E::from_f64(opening),
-        reserved: [E::from_f64(0.0); 2],
+        CellRecord {
+            center: high,
+            mass: E::from_f64(mass),
+            center_low: low,
+            radius: if radius > units.largest { E::INFINITY } else { E::from_f64(radius) },
+            reach: E::from_f64(reach * (1.0 + 1e-6)),
+            opening: if cell.is_leaf() { E::from_f64(-1.0) } else { E::from_f64(radius) },
+            reserved: [E::from_f64(0.0); 2],
+        }
     }
 }
 
@@ -434,7 +429,6 @@ fn root(number: f64, degree: usize) -> f64 {
     }
 }
 
-/// Returns the length of a vector.
-pub fn length(vector: [f64; 3]) -> f64 {
+fn length(vector: [f64; 3]) -> f64 {
     vector.iter().map(|component| component * component).sum::<f64>().sqrt()
 }
