@@ -139,10 +139,10 @@ impl System {
     }
 
     /// Returns the sources at addresses below `nj` as they were written.
-    pub fn bodies_below(&mut self, nj: usize) -> Result<Bodies> {
+    pub fn bodies_below(&mut self, nj: usize, pool: &BufferPool) -> Result<Bodies> {
         self.fetch_sources()?;
         self.journal.flush_to_host()?;
-        Bodies::sources(self.journal.sources(), nj, (&self.threads, &BufferPool::default()))
+        Bodies::sources(self.journal.sources(), nj, (&self.threads, pool))
     }
 
     /// Returns what this rank does of forces that ranks sum by a tree together, which the CPU sums.
@@ -160,7 +160,7 @@ impl System {
     /// Returns a system with the sources at addresses below `nj` as they were written, which the
     /// CPU sums directly in double precision.
     fn reference(&mut self, nj: usize) -> Result<System> {
-        let bodies = self.bodies_below(nj)?;
+        let bodies = self.bodies_below(nj, &BufferPool::default())?;
         let mut reference = System::new(&Setup {
             precision: Precision::Double,
             backend: Backend::Cpu,

@@ -36,7 +36,7 @@ fn dealt(words: &[u64], size: usize, rank: impl Fn(u64) -> usize) -> Result<Rank
         dealt[*end] = *word;
         *end += 1;
     }
-    Ok(RankWords { words: dealt, counts })
+    Ok(RankWords { words: dealt.into(), counts })
 }
 
 /// Returns the indices of a domain, each with whether there are sources and sinks with it.
@@ -75,7 +75,7 @@ fn asked_of(heard: &RankWords) -> Result<RankWords> {
     asked.sort_unstable();
     let mut counts = memory::filled(size, 0, WHAT)?;
     asked.iter().for_each(|(rank, _)| counts[*rank] += 1);
-    Ok(RankWords { words: memory::collected(asked.iter().map(|(_, word)| *word), WHAT)?, counts })
+    Ok(RankWords { words: memory::collected(asked.iter().map(|(_, word)| *word), WHAT)?.into(), counts })
 }
 
 impl Ranks {

@@ -24,7 +24,7 @@ mod trees;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use kyoho_core::{Error, Forces, NeighbourCriterion, Result, Sinks, TreeAccuracy};
+use kyoho_core::{BufferPool, Error, Forces, NeighbourCriterion, Result, Sinks, TreeAccuracy};
 use kyoho_engine::System;
 use kyoho_trees::cpu::domain::DomainForces;
 
@@ -99,6 +99,8 @@ struct Ranks {
     tree: Option<TreeAccuracy>,
     /// What this rank does of them.
     domain: Option<Box<dyn DomainForces>>,
+    /// Memory for what ranks exchange of them.
+    pool: BufferPool,
     /// The failure of the communicator, after which nothing can be exchanged any more.
     lost: Option<Error>,
 }
@@ -118,8 +120,8 @@ impl RankedSystem {
         let room = Agreement::new(size).and_then(|agreement| Ok((agreement, Buffers::new(size)?)));
         let (agreement, buffers) = room.inspect_err(|_| communicator.abort())?;
         let (own, lists) = (Sinks::default(), RankLists::default());
-        let (tree, domain, lost) = (None, None, None);
-        let mut ranks = Ranks { communicator, agreement, own, block: None, buffers, lists, tree, domain, lost };
+        let (tree, domain, pool, lost) = (None, None, BufferPool::default(), None);
+        let mut ranks = Ranks { communicator, agreement, own, block: None, buffers, lists, tree, domain, pool, lost };
         let made = made.and_then(|mut system| {
             block::require_kind(&system)?;
             ranks.tree = system.tree();

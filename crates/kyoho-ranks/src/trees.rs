@@ -2,7 +2,7 @@
 //! each rank makes the tree of its domain, and gets from all others the cells and bodies that its
 //! sinks need. Forces go back to the ranks of the sinks.
 
-use kyoho_core::{Error, Result, ResultCode, TreeAccuracy, TreeBlock, memory};
+use kyoho_core::{BufferPool, Error, Pooled, Result, ResultCode, TreeAccuracy, TreeBlock, memory};
 use kyoho_engine::System;
 use kyoho_hal::Backend;
 use kyoho_trees::bodies::Bodies;
@@ -11,11 +11,14 @@ use kyoho_trees::cpu::domain::{DomainForces, RankWords};
 use kyoho_trees::cpu::essential::Region;
 
 use crate::agreement::{Call, Told};
-use crate::domains::Domains;
+use crate::domains::{Domains, InDomain, Own};
 use crate::{Asked, Ranks};
 
 /// The bytes of a word.
 const WORD: usize = size_of::<u64>();
+/// About the most regions of the sinks of a rank, and of all ranks.
+const MOST_REGIONS: usize = 1 << 12;
+const ALL_REGIONS: usize = 1 << 18;
 /// The name of what ranks exchange in errors about memory.
 const WHAT: &str = "words of other ranks";
 
@@ -101,78 +104,102 @@ impl Ranks {
 
     /// Sums the forces of a block by a tree. All ranks call this.
     pub fn sum_by_tree(&mut self, system: &mut System, asked: &Asked, of_tree: TreeBlock) -> Result<()> {
+        self.pool.begin();
         let made = match self.domain.take() {
             Some(domain) => Ok(domain),
             None => system.domain(),
         };
+        let pool = self.pool.clone();
         let own = made.and_then(|domain| {
-            let sinks = Bodies::sinks(self.own.all(), &Default::default())?;
-            Ok((domain, system.bodies_below(asked.nj)?, sinks))
+            let (sources, sinks) = (system.bodies_below(asked.nj, &pool)?, Bodies::sinks(self.own.all(), &pool)?);
+            let is_same = sinks.positions[..] == sources.positions[..];
+            let are_sources = is_same && (!asked.skip_own_index || sinks.indices[..] == sources.indices[..]);
+            Ok(Own { domain, sources, sinks: (!are_sources).then_some(sinks) })
         });
         let (domains, own) = Domains::of_ranks(self, own)?;
-        let (mut domain, sources, sinks) = own;
-        let summed = self.sum_in_domain(&mut *domain, (&domains, [sources, sinks]), of_tree, asked.skip_own_index);
-        domain.end();
-        self.domain = Some(domain);
-        summed?;
+        self.domain = Some(self.sum_in_domains(&domains, own, of_tree, asked.skip_own_index)?);
         let pairs = (self.buffers.total() as u64).saturating_mul(asked.nj as u64);
         system.count_block_of_domain(self.buffers.total(), pairs);
         Ok(())
     }
 
+    /// Sends bodies to their domains and forces back, and returns the work of this rank for the next
+    /// block.
+    fn sum_in_domains(
+        &mut self,
+        domains: &Domains,
+        mut own: Own,
+        of_tree: TreeBlock,
+        skip_own_index: bool,
+    ) -> Result<Box<dyn DomainForces>> {
+        let (of, pool) = ((self.communicator.rank(), self.communicator.size()), self.pool.clone());
+        let owners = domains.owners(&mut own, &pool);
+        let sent = owners.as_ref().map_err(Clone::clone).and_then(|owners| owners.packed(&own, of, &pool));
+        let came = self.swap(sent)?;
+        let owners = owners?;
+        let in_domain = owners.domain(&own, (of.0, &came), &pool);
+        let Own { mut domain, sources, sinks } = own;
+        drop((came, sources, sinks));
+        let begun = in_domain.and_then(|InDomain { sources, sinks, sinks_of }| {
+            let is_distinct = domains.has_distinct_indices;
+            Ok((domain.begin((sources, sinks), of_tree, (skip_own_index, is_distinct))?, sinks_of))
+        });
+        let finds_own = of.1 == 1 || domains.sinks_are_sources && domains.has_distinct_indices;
+        let leaves_out = skip_own_index && !finds_own;
+        let (forces, sinks_of) = self.sum_in_domain(&mut *domain, begun, leaves_out)?;
+        domain.end();
+        let begin: usize = sinks_of[..of.0].iter().sum();
+        let own_forces = begin..begin + sinks_of[of.0];
+        let sent = packed_forces(&forces, (of.0, &sinks_of), own_forces.clone(), &pool);
+        let came = self.swap(sent)?;
+        let placed = self.put_forces(owners.of_sinks(domains), &came, (of.0, &forces[own_forces]));
+        self.agree(Call::Room, placed.map(|()| [0; 5]))?;
+        Ok(domain)
+    }
+
+    /// Returns the forces on the sinks of this rank's domain, and how many are of each rank.
     fn sum_in_domain(
         &mut self,
         domain: &mut dyn DomainForces,
-        (domains, [sources, sinks]): (&Domains, [Bodies; 2]),
-        of_tree: TreeBlock,
-        skip_own_index: bool,
-    ) -> Result<()> {
+        begun: Result<(Spread, Vec<usize>)>,
+        leaves_out: bool,
+    ) -> Result<(Pooled<[f64; 4]>, Vec<usize>)> {
         let rank = self.communicator.rank();
-        let owners = domains.owners(&sinks);
-        let sent = owners.as_ref().map_err(Clone::clone).and_then(|owners| domains.packed(&sources, &sinks, owners));
-        drop((sources, sinks));
-        let received = self.swap(sent)?;
-        let begun = Domains::unpacked(&received)
-            .and_then(|(bodies, sinks_of)| Ok((domain.begin(bodies, of_tree, skip_own_index)?, sinks_of)));
-        drop(received);
         let told = begun.as_ref().map(|(spread, _)| bytemuck::cast::<Spread, Told>(*spread));
         self.agree(Call::Tree, told.map_err(Clone::clone))?;
         let (_, sinks_of) = begun?;
+        let most = MOST_REGIONS.min(ALL_REGIONS / self.communicator.size()).max(1);
         let spreads = self.agreement.told().map(|told| bytemuck::cast_slice::<u64, Spread>(told)[0]);
-        let regions = memory::collected(spreads, WHAT).and_then(|mut all| domain.expand(&Spread::joined(&mut all)));
+        let spreads = memory::collected(spreads, WHAT);
+        let regions = spreads.and_then(|mut all| domain.expand(&Spread::joined(&mut all), most));
         let regions = self.gather(regions.and_then(|regions| words_of(&regions)))?;
         let cells = regions_of(&regions).and_then(|regions| domain.cells_for_first(rank, &regions));
         let cells = self.swap(cells)?;
-        let regions = domain.first(&cells);
+        let regions = domain.first(&cells, most);
         drop(cells);
         let regions = self.gather(regions.and_then(|regions| words_of(&regions)))?;
         let cells = regions_of(&regions).and_then(|regions| domain.cells_for_second(rank, &regions));
         drop(regions);
         let cells = self.swap(cells)?;
-        let alone = if skip_own_index { self.sources_left_out(domain)? } else { RankWords::default() };
+        let alone = if leaves_out { self.sources_left_out(domain)? } else { RankWords::default() };
         let forces = domain.second(&cells, bytemuck::cast_slice(&alone.words));
-        drop(cells);
-        let sent = forces.and_then(|forces| {
-            let words = words_of(&forces)?;
-            let counts = memory::collected(sinks_of.iter().map(|sinks| sinks * 4), WHAT)?;
-            Ok(RankWords { words, counts })
-        });
-        let forces = self.swap(sent)?;
-        let placed = owners.and_then(|owners| self.put_forces(&owners, &forces));
-        self.agree(Call::Room, placed.map(|()| [0; 5]))
+        self.agree(Call::Tree, forces.as_ref().map(|_| [0; 5]).map_err(Clone::clone))?;
+        Ok((forces?, sinks_of))
     }
 
-    /// Puts the forces that came back where the sinks are.
-    fn put_forces(&mut self, owners: &[u32], forces: &RankWords) -> Result<()> {
+    /// Puts the forces of the own domain and those that came back where the sinks are.
+    fn put_forces(&mut self, owners: &[u32], came: &RankWords, (rank, own): (usize, &[[f64; 4]])) -> Result<()> {
         let sums = &mut self.buffers.sums;
         sums.reserve(owners.len(), 4, false)?;
         sums.resize(owners.len(), 4, false);
-        let mut rows = memory::room(forces.counts.len(), WHAT)?;
-        rows.extend(forces.each().map(|words| words.chunks_exact(4)));
+        let parts = came.each().enumerate().map(|(of, words)| match of == rank {
+            true => own.iter(),
+            false => bytemuck::cast_slice::<u64, [f64; 4]>(words).iter(),
+        });
+        let mut rows = memory::collected(parts, WHAT)?;
         for (owner, to) in owners.iter().zip(sums.values.chunks_exact_mut(4)) {
             let row = rows[*owner as usize].next();
-            let row = row.ok_or_else(|| Error::Internal { what: "a rank lost forces".into() })?;
-            to.iter_mut().zip(row).for_each(|(to, bits)| *to = f64::from_bits(*bits));
+            to.copy_from_slice(row.ok_or_else(|| Error::Internal { what: "a rank lost forces".into() })?);
         }
         Ok(())
     }
@@ -227,8 +254,22 @@ impl Ranks {
     fn room_for_words(&mut self, of_ranks: &[u64], most: usize) -> Result<RankWords> {
         let counts = memory::collected(of_ranks.iter().map(|count| *count as usize), WHAT)?;
         self.buffers.messages.make_room(&*self.communicator, WORD, most)?;
-        Ok(RankWords { words: memory::filled(counts.iter().sum(), 0, WHAT)?, counts })
+        Ok(RankWords { words: self.pool.unwritten(counts.iter().sum(), 0, WHAT)?, counts })
     }
+}
+
+/// Packs the forces on sinks of other ranks.
+fn packed_forces(
+    forces: &[[f64; 4]],
+    (rank, sinks_of): (usize, &[usize]),
+    own: std::ops::Range<usize>,
+    pool: &BufferPool,
+) -> Result<RankWords> {
+    let mut words = pool.room((forces.len() - own.len()) * 4, WHAT)?;
+    words.extend_from_slice(bytemuck::cast_slice(&forces[..own.start]));
+    words.extend_from_slice(bytemuck::cast_slice(&forces[own.end..]));
+    let count = |(of, sinks): (usize, &usize)| if of == rank { 0 } else { sinks * 4 };
+    Ok(RankWords { words, counts: memory::collected(sinks_of.iter().enumerate().map(count), WHAT)? })
 }
 
 /// Returns items as words.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use kyoho_core::{BufferPool, Interaction, Level, Result, TreeBlock, memory};
+use kyoho_core::{BufferPool, Interaction, Level, Pooled, Result, TreeBlock, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::kernel::Kernel;
@@ -12,7 +12,7 @@ use super::block::points;
 use super::essential::{Essential, Region, Test};
 use super::passes::{Passes, Trees};
 use super::sources::Spread;
-use super::sums::{Counts, Settings, TreeSums};
+use super::sums::{Counts, Points, Settings, TreeSums};
 use crate::accuracy::Method;
 use crate::bodies::Bodies;
 
@@ -20,10 +20,10 @@ use crate::bodies::Bodies;
 const WHAT: &str = "words for other ranks";
 
 /// Words for each rank, or of each, one after another.
-#[derive(Debug, Default, Clone, PartialEq)]
+#[derive(Debug, Default)]
 pub struct RankWords {
     /// The words.
-    pub words: Vec<u64>,
+    pub words: Pooled<u64>,
     /// The words of each rank.
     pub counts: Vec<usize>,
 }
@@ -33,7 +33,22 @@ impl RankWords {
     pub fn of(parts: &[Vec<u64>]) -> Result<RankWords> {
         let mut words = memory::room(parts.iter().map(Vec::len).sum(), WHAT)?;
         parts.iter().for_each(|part| words.extend_from_slice(part));
-        Ok(RankWords { words, counts: memory::collected(parts.iter().map(Vec::len), WHAT)? })
+        Ok(RankWords { words: words.into(), counts: memory::collected(parts.iter().map(Vec::len), WHAT)? })
+    }
+
+    /// Gathers what `write` appends for each item.
+    fn written<T>(
+        items: &[T],
+        pool: &BufferPool,
+        write: impl Fn(&T, &mut Vec<u64>) -> Result<()>,
+    ) -> Result<RankWords> {
+        let (mut words, mut counts) = (pool.room(0, WHAT)?, memory::room(items.len(), WHAT)?);
+        for item in items {
+            let before = words.len();
+            write(item, &mut words)?;
+            counts.push(words.len() - before);
+        }
+        Ok(RankWords { words, counts })
     }
 
     /// Returns the words of each rank.
@@ -50,14 +65,16 @@ impl RankWords {
 /// The forces of a call on the sinks of a domain, step by step, in the order of the functions. Between
 /// two steps ranks exchange what the first one returns.
 pub trait DomainForces: Send {
-    /// Makes the trees of sources and sinks, and returns what the units of all ranks follow from.
-    fn begin(&mut self, bodies: [Bodies; 2], asked: TreeBlock, skip_own_index: bool) -> Result<Spread>;
-    /// Makes the moments, and returns where the sinks are.
-    fn expand(&mut self, spread: &Spread) -> Result<Vec<Region>>;
+    /// Makes the trees of sources and sinks, which are the sources where they are none, and returns what
+    /// the units of all ranks follow from. Flags: whether sinks leave out sources with their index, and
+    /// whether each source of all ranks is known to have another one.
+    fn begin(&mut self, bodies: (Bodies, Option<Bodies>), asked: TreeBlock, flags: (bool, bool)) -> Result<Spread>;
+    /// Makes the moments, and returns where the sinks are, as about so many regions at most.
+    fn expand(&mut self, spread: &Spread, most: usize) -> Result<Vec<Region>>;
     /// Returns the cells for the first pass of each rank, in whose regions sinks are.
     fn cells_for_first(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords>;
     /// Makes the first pass, and returns where the sinks are, with bounds of errors.
-    fn first(&mut self, cells: &RankWords) -> Result<Vec<Region>>;
+    fn first(&mut self, cells: &RankWords, most: usize) -> Result<Vec<Region>>;
     /// Returns the cells and bodies for the second pass of each rank.
     fn cells_for_second(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords>;
     /// Returns the sources, as [`Essential`] has bodies, that have one of these indices and did not go
@@ -65,7 +82,7 @@ pub trait DomainForces: Send {
     fn own_sources(&self, asked: &[(i32, usize)], ranks: usize) -> Result<RankWords>;
     /// Makes the second pass, and returns the potential and the acceleration of each sink. `alone` are
     /// sources with indices of sinks that are in cells without their bodies.
-    fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Vec<[f64; 4]>>;
+    fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Pooled<[f64; 4]>>;
     /// Returns the indices of sources and sinks.
     fn indices(&self) -> [&[i32]; 2];
     /// Ends the call, and returns what was counted.
@@ -81,7 +98,11 @@ pub struct Domain<E: Number> {
     threads: Threads,
     level: Level,
     pool: BufferPool,
-    bodies: [Bodies; 2],
+    sources: Bodies,
+    /// The sinks, if they are not the sources.
+    sinks: Option<Bodies>,
+    /// Whether each source of all ranks is known to have an index of its own.
+    is_distinct: bool,
     settings: Option<Settings>,
     trees: Option<Trees>,
     passes: Option<Passes<E>>,
@@ -99,7 +120,9 @@ impl<E: Number> Domain<E> {
             threads: Threads::new(threads),
             level,
             pool: BufferPool::default(),
-            bodies: Default::default(),
+            sources: Bodies::default(),
+            sinks: None,
+            is_distinct: false,
             settings: None,
             trees: None,
             passes: None,
@@ -110,6 +133,11 @@ impl<E: Number> Domain<E> {
 
     fn with(&self) -> TreeSums<'_, E> {
         TreeSums { kernel: &*self.kernel, interaction: &self.interaction, threads: &self.threads, pool: &self.pool }
+    }
+
+    fn points(&self) -> (Points<'_>, Points<'_>) {
+        let sources = points(&self.sources);
+        (sources, self.sinks.as_ref().map_or(sources, points))
     }
 
     fn passes(&self) -> Result<&Passes<E>> {
@@ -139,28 +167,33 @@ fn out_of_order() -> kyoho_core::Error {
 }
 
 impl<E: Number> DomainForces for Domain<E> {
-    fn begin(&mut self, bodies: [Bodies; 2], asked: TreeBlock, skip_own_index: bool) -> Result<Spread> {
+    fn begin(
+        &mut self,
+        bodies: (Bodies, Option<Bodies>),
+        asked: TreeBlock,
+        (skip_own_index, is_distinct): (bool, bool),
+    ) -> Result<Spread> {
         self.end();
         self.pool.begin();
-        self.bodies = bodies;
+        (self.sources, self.sinks) = bodies;
+        self.is_distinct = is_distinct;
         let Method::Cells { order, criterion } = Method::of(asked.accuracy) else {
             return Err(kyoho_core::Error::Internal { what: "a walk without a stack over ranks".into() });
         };
         let settings = Settings { order, criterion, softening2: asked.softening2, skip_own_index, level: self.level };
         self.settings = Some(settings);
-        let [sources, sinks] = &self.bodies;
-        let trees = Trees::new(&self.with(), points(sources), points(sinks))?;
-        let spread = trees.spread(&sources.masses);
+        let (sources, sinks) = self.points();
+        let trees = Trees::new(&self.with(), sources, sinks)?;
+        let spread = trees.spread(sources.masses);
         self.trees = Some(trees);
         Ok(spread)
     }
 
-    fn expand(&mut self, spread: &Spread) -> Result<Vec<Region>> {
+    fn expand(&mut self, spread: &Spread, most: usize) -> Result<Vec<Region>> {
         let (trees, settings) = (self.trees.take().ok_or_else(out_of_order)?, self.settings.ok_or_else(out_of_order)?);
-        let [sources, sinks] = &self.bodies;
-        let passes = Passes::new(&self.with(), trees, (points(sources), points(sinks)), &settings, spread)?;
+        let passes = Passes::new(&self.with(), trees, self.points(), &settings, spread)?;
         self.counts.cells = passes.sources.tree.cells.len() as u64;
-        let regions = passes.regions(true)?;
+        let regions = passes.regions(most, true)?;
         self.passes = Some(passes);
         Ok(regions)
     }
@@ -168,20 +201,16 @@ impl<E: Number> DomainForces for Domain<E> {
     fn cells_for_first(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords> {
         let chosen = self.choose(rank, regions, Test::Distance, true)?;
         let sources = &self.passes()?.sources;
-        let mut parts = memory::room(chosen.len(), WHAT)?;
-        for chosen in &chosen {
-            parts.push(chosen.write_records(sources)?);
-        }
-        RankWords::of(&parts)
+        RankWords::written(&chosen, &self.pool, |chosen, words| chosen.write_records(sources, words))
     }
 
-    fn first(&mut self, cells: &RankWords) -> Result<Vec<Region>> {
+    fn first(&mut self, cells: &RankWords, most: usize) -> Result<Vec<Region>> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let own = passes.sources.tree.cells.len();
         passes.join(cells.each(), 0, &[])?;
         self.counts.coarse = passes.first(&self.with())?;
         passes.keep_cells(own);
-        let regions = passes.regions(false)?;
+        let regions = passes.regions(most, false)?;
         self.passes = Some(passes);
         Ok(regions)
     }
@@ -189,18 +218,17 @@ impl<E: Number> DomainForces for Domain<E> {
     fn cells_for_second(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords> {
         let passes = self.passes()?;
         let chosen = self.choose(rank, regions, Test::of(&passes.settings), false)?;
-        let indices = &self.bodies[0].indices;
+        let indices = &self.sources.indices;
         let index = |place: usize| indices[passes.sources.tree.order[place] as usize];
-        let mut parts = memory::room(chosen.len(), WHAT)?;
-        for chosen in &chosen {
-            parts.push(chosen.write_all(&passes.sources, passes.expansions.stride(), index)?);
-        }
+        let (sources, stride) = (&passes.sources, passes.expansions.stride());
+        let write = |chosen: &Essential, words: &mut Vec<u64>| chosen.write_all(sources, stride, index, words);
+        let written = RankWords::written(&chosen, &self.pool, write)?;
         self.essential = chosen;
-        RankWords::of(&parts)
+        Ok(written)
     }
 
     fn own_sources(&self, asked: &[(i32, usize)], ranks: usize) -> Result<RankWords> {
-        let (sources, indices) = (&self.passes()?.sources, &self.bodies[0].indices);
+        let (sources, indices) = (&self.passes()?.sources, &self.sources.indices);
         let mut parts = memory::filled(ranks, Vec::new(), WHAT)?;
         if asked.is_empty() {
             return RankWords::of(&parts);
@@ -221,28 +249,30 @@ impl<E: Number> DomainForces for Domain<E> {
         RankWords::of(&parts)
     }
 
-    fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Vec<[f64; 4]>> {
+    fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Pooled<[f64; 4]>> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let stride = passes.expansions.stride();
         let foreign = passes.join(cells.each(), stride, alone)?;
-        let [sources, sinks] = &self.bodies;
-        let mut forces = memory::filled(sinks.positions.len(), [0.0; 4], "forces by a tree")?;
+        let (sources, sinks) = self.points();
+        let mut forces = self.pool.unwritten(sinks.positions.len(), [0.0; 4], "forces by a tree")?;
         let with = self.with();
-        let (places, alike) = with.places(&passes, (points(sources), points(sinks)), &foreign)?;
+        // Sinks that are sources leave out themselves alone, where no other source has their index.
+        let foreign = if self.is_distinct && self.sinks.is_none() { &[] } else { &foreign[..] };
+        let (places, alike) = with.places(&passes, (sources, sinks), foreign, self.is_distinct)?;
         let counts = passes.second(&with, (&places, alike.as_ref()), &mut forces)?;
         self.counts.add(&counts);
         Ok(forces)
     }
 
     fn indices(&self) -> [&[i32]; 2] {
-        let [sources, sinks] = &self.bodies;
-        [&sources.indices, &sinks.indices]
+        let (sources, sinks) = self.points();
+        [sources.indices, sinks.indices]
     }
 
     fn end(&mut self) -> Counts {
         (self.trees, self.passes) = (None, None);
         self.essential = Vec::new();
-        self.bodies = Default::default();
+        (self.sources, self.sinks) = (Bodies::default(), None);
         std::mem::take(&mut self.counts)
     }
 

@@ -226,8 +226,8 @@ impl Essential {
     }
 
     /// Writes the message for the first pass, which has no use for moments and bodies.
-    pub fn write_records<E: Number>(&self, sources: &Sources<E>) -> Result<Vec<u64>> {
-        self.write(sources, 0, None)
+    pub fn write_records<E: Number>(&self, sources: &Sources<E>, words: &mut Vec<u64>) -> Result<()> {
+        self.write(sources, 0, None, words)
     }
 
     /// Writes the message for the second pass. `index` returns the index of the body at a place.
@@ -236,8 +236,9 @@ impl Essential {
         sources: &Sources<E>,
         stride: usize,
         index: impl Fn(usize) -> i32,
-    ) -> Result<Vec<u64>> {
-        self.write(sources, stride, Some(&index))
+        words: &mut Vec<u64>,
+    ) -> Result<()> {
+        self.write(sources, stride, Some(&index), words)
     }
 
     fn write<E: Number>(
@@ -245,11 +246,12 @@ impl Essential {
         sources: &Sources<E>,
         stride: usize,
         index: Option<&dyn Fn(usize) -> i32>,
-    ) -> Result<Vec<u64>> {
-        let Some(root) = self.chosen.first() else { return Ok(Vec::new()) };
+        words: &mut Vec<u64>,
+    ) -> Result<()> {
+        let Some(root) = self.chosen.first() else { return Ok(()) };
         let bodies = if index.is_some() { root.bodies as usize } else { 0 };
         let of_cell = size_of::<Cell>() + (RECORD + stride) * size_of::<E>();
-        let mut words = memory::room(2 + self.chosen.len() * of_cell / WORD + bodies * 5, WHAT)?;
+        memory::reserve(words, 2 + self.chosen.len() * of_cell / WORD + bodies * 5, WHAT)?;
         words.extend([self.chosen.len() as u64, bodies as u64]);
         for chosen in &self.chosen {
             let of = &sources.tree.cells[chosen.cell as usize];
@@ -268,14 +270,13 @@ impl Essential {
             if chosen.children == 0 {
                 record.opening = E::from_f64(-1.0);
             }
-            extend(&mut words, &numbers_of(&record));
+            extend(words, &numbers_of(&record));
         }
-        let Some(index) = index else { return Ok(words) };
+        let Some(index) = index else { return Ok(()) };
         for chosen in &self.chosen {
-            extend(&mut words, &sources.moments[chosen.cell as usize * stride..][..stride]);
+            extend(words, &sources.moments[chosen.cell as usize * stride..][..stride]);
         }
-        self.write_bodies(sources, stride, index, &mut words)?;
-        Ok(words)
+        self.write_bodies(sources, stride, index, words)
     }
 
     /// Writes five words for each body: coordinates, mass, index.

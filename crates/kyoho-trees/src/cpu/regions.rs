@@ -9,8 +9,8 @@ use kyoho_laws::simd::expansions::Number;
 use super::essential::Region;
 use super::passes::Passes;
 
-/// About the most regions of a rank.
-const MOST_REGIONS: usize = 1024;
+/// A region has at least about so many sinks on average.
+const SINKS_OF_REGION: usize = 16;
 /// The name of regions in errors about memory.
 const WHAT: &str = "regions of sinks";
 
@@ -43,13 +43,14 @@ impl Ord for Part {
 }
 
 impl<E: Number> Passes<E> {
-    /// Returns regions that hold all sinks. Before the first pass (`is_first`) they have no bounds.
+    /// Returns about so many regions at most, which hold all sinks. Before the first pass (`is_first`) they have no bounds.
     ///
     /// Each leaf that is walked for as a whole in the second pass is in one region. In the first pass
     /// cells that are closed for its sinks one by one stand for their leaves where the leaf is near.
-    pub fn regions(&self, is_first: bool) -> Result<Vec<Region>> {
+    pub fn regions(&self, most: usize, is_first: bool) -> Result<Vec<Region>> {
         let (tree, positions) = self.sinks();
         let Some(root) = self.extents.first() else { return Ok(Vec::new()) };
+        let most = most.min(positions[0].len() / SINKS_OF_REGION + 1);
         let radii = self.radii_of_all_below()?;
         let groups = self.radii_of_groups(is_first)?;
         let tolerance = if is_first { 0.0 } else { self.settings.tolerance() };
@@ -62,10 +63,10 @@ impl<E: Number> Passes<E> {
             Part { size, cell, region }
         };
         debug_assert!(root.radius >= 0.0);
-        let mut parts = BinaryHeap::from(memory::room(MOST_REGIONS + 2 * crate::LEAF, WHAT)?);
+        let mut parts = BinaryHeap::from(memory::room(most + 2 * crate::LEAF, WHAT)?);
         parts.push(part(0));
         while let Some(largest) = parts.peek() {
-            if largest.size <= 0.0 || parts.len() >= MOST_REGIONS {
+            if largest.size <= 0.0 || parts.len() >= most {
                 break;
             }
             let cell = largest.cell;

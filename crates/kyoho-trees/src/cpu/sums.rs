@@ -167,7 +167,7 @@ impl<E: Number> TreeSums<'_, E> {
         let begin = Instant::now();
         let spread = trees.spread(sources.masses);
         let mut passes = Passes::new(self, trees, (sources, sinks), settings, &spread)?;
-        let (places, alike) = self.places(&passes, (sources, sinks), &[])?;
+        let (places, alike) = self.places(&passes, (sources, sinks), &[], false)?;
         counts.seconds[1] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         counts.cells = passes.sources.tree.cells.len() as u64;
@@ -181,12 +181,13 @@ impl<E: Number> TreeSums<'_, E> {
 
     /// Returns for each sink, in sorted order, the sorted place of the first source that exerts no
     /// force on it, or -1, and the sources that have the same index, if any have.
-    /// `foreign` are indices and places of sources of other ranks.
+    /// `foreign` are indices and places of sources of other ranks. Indices may be known to be distinct.
     pub fn places(
         &self,
         passes: &Passes<E>,
         (sources, sinks): (Points, Points),
         foreign: &[(i32, i32)],
+        is_distinct: bool,
     ) -> Result<(Pooled<i32>, Option<Alike>)> {
         let what = "places of sinks";
         let count = sinks.positions.len();
@@ -196,7 +197,7 @@ impl<E: Number> TreeSums<'_, E> {
         let (tree, sink_tree) = (&passes.sources.tree, passes.sinks().0);
         let is_ascending = foreign.is_empty() && sources.indices.is_sorted_by(|one, next| one < next);
         let are_sources = passes.is_one_tree() && sources.indices == sinks.indices;
-        if is_ascending && are_sources {
+        if (is_ascending || is_distinct) && are_sources && foreign.is_empty() {
             return Ok((self.pool.collected(0..count as i32, what)?, None));
         }
         let mut table: Vec<(i32, i32)> = memory::filled(tree.order.len(), (0, 0), what)?;
