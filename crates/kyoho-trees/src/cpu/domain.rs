@@ -12,7 +12,7 @@ use super::block::points;
 use super::essential::{Essential, Region, Test};
 use super::passes::{Passes, Trees};
 use super::sources::Spread;
-use super::sums::{Counts, Points, Settings, TreeSums};
+use super::sums::{Points, Settings, TreeSums};
 use crate::accuracy::Method;
 use crate::bodies::Bodies;
 
@@ -85,10 +85,8 @@ pub trait DomainForces: Send {
     fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Pooled<[f64; 4]>>;
     /// Returns the indices of sources and sinks.
     fn indices(&self) -> [&[i32]; 2];
-    /// Ends the call, and returns what was counted.
-    fn end(&mut self) -> Counts;
-    /// Returns the bytes that are kept for the next call.
-    fn bytes(&self) -> usize;
+    /// Ends the call. Its memory is kept for the next one.
+    fn end(&mut self);
 }
 
 /// A domain: sources and sinks of a rank that are near one another.
@@ -108,7 +106,6 @@ pub struct Domain<E: Number> {
     passes: Option<Passes<E>>,
     /// The cells of each rank, of which it gets those that it needs.
     essential: Vec<Essential>,
-    counts: Counts,
 }
 
 impl<E: Number> Domain<E> {
@@ -127,7 +124,6 @@ impl<E: Number> Domain<E> {
             trees: None,
             passes: None,
             essential: Vec::new(),
-            counts: Counts::default(),
         }
     }
 
@@ -192,7 +188,6 @@ impl<E: Number> DomainForces for Domain<E> {
     fn expand(&mut self, spread: &Spread, most: usize) -> Result<Vec<Region>> {
         let (trees, settings) = (self.trees.take().ok_or_else(out_of_order)?, self.settings.ok_or_else(out_of_order)?);
         let passes = Passes::new(&self.with(), trees, self.points(), &settings, spread)?;
-        self.counts.cells = passes.sources.tree.cells.len() as u64;
         let regions = passes.regions(most, true)?;
         self.passes = Some(passes);
         Ok(regions)
@@ -208,7 +203,7 @@ impl<E: Number> DomainForces for Domain<E> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let own = passes.sources.tree.cells.len();
         passes.join(cells.each(), 0, &[])?;
-        self.counts.coarse = passes.first(&self.with())?;
+        passes.first(&self.with())?;
         passes.keep_cells(own);
         let regions = passes.regions(most, false)?;
         self.passes = Some(passes);
@@ -259,8 +254,7 @@ impl<E: Number> DomainForces for Domain<E> {
         // Sinks that are sources leave out themselves alone, where no other source has their index.
         let foreign = if self.is_distinct && self.sinks.is_none() { &[] } else { &foreign[..] };
         let (places, alike) = with.places(&passes, (sources, sinks), foreign, self.is_distinct)?;
-        let counts = passes.second(&with, (&places, alike.as_ref()), &mut forces)?;
-        self.counts.add(&counts);
+        passes.second(&with, (&places, alike.as_ref()), &mut forces)?;
         Ok(forces)
     }
 
@@ -269,14 +263,9 @@ impl<E: Number> DomainForces for Domain<E> {
         [sources.indices, sinks.indices]
     }
 
-    fn end(&mut self) -> Counts {
+    fn end(&mut self) {
         (self.trees, self.passes) = (None, None);
         self.essential = Vec::new();
         (self.sources, self.sinks) = (Bodies::default(), None);
-        std::mem::take(&mut self.counts)
-    }
-
-    fn bytes(&self) -> usize {
-        self.pool.bytes()
     }
 }
