@@ -105,7 +105,7 @@ impl Spread {
 
     /// Returns what the units of the trees of several ranks follow from. It sorts them.
     pub fn joined(spreads: &mut [Spread]) -> Spread {
-        spreads.sort_by_key(|spread| -spread.side);
+        spreads.sort_unstable_by_key(|spread| -spread.side);
         let bodies: u64 = spreads.iter().map(|spread| spread.bodies).sum();
         let mut smaller = 0;
         let median = spreads.iter().find(|spread| {
