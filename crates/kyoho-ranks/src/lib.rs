@@ -24,7 +24,7 @@ mod trees;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use kyoho_core::{BufferPool, Error, Forces, NeighbourCriterion, Result, Sinks, TreeAccuracy};
+use kyoho_core::{BufferPool, Error, Forces, Level, NeighbourCriterion, Result, Sinks, TreeAccuracy};
 use kyoho_engine::System;
 use kyoho_trees::cpu::domain::DomainForces;
 
@@ -97,8 +97,8 @@ struct Ranks {
     lists: RankLists,
     /// The accuracy of forces by a tree, if blocks of many pairs take one. This rank's system has none.
     tree: Option<TreeAccuracy>,
-    /// What this rank does of them.
-    domain: Option<Box<dyn DomainForces>>,
+    /// What this rank does of them, by so many threads and an instruction set.
+    domain: Option<(Box<dyn DomainForces>, (usize, Level))>,
     /// Memory for what ranks exchange of them.
     pool: BufferPool,
     /// The failure of the communicator, after which nothing can be exchanged any more.

@@ -105,9 +105,10 @@ impl Ranks {
     /// Sums the forces of a block by a tree. All ranks call this.
     pub fn sum_by_tree(&mut self, system: &mut System, asked: &Asked, of_tree: TreeBlock) -> Result<()> {
         self.pool.begin();
+        let on = (system.setup().threads, system.setup().level);
         let made = match self.domain.take() {
-            Some(domain) => Ok(domain),
-            None => system.domain(),
+            Some((domain, before)) if before == on => Ok(domain),
+            _ => system.domain(),
         };
         let pool = self.pool.clone();
         let own = made.and_then(|domain| {
@@ -117,7 +118,7 @@ impl Ranks {
             Ok(Own { domain, sources, sinks: (!are_sources).then_some(sinks) })
         });
         let (domains, own) = Domains::of_ranks(self, own)?;
-        self.domain = Some(self.sum_in_domains(&domains, own, of_tree, asked.skip_own_index)?);
+        self.domain = Some((self.sum_in_domains(&domains, own, of_tree, asked.skip_own_index)?, on));
         let pairs = (self.buffers.total() as u64).saturating_mul(asked.nj as u64);
         system.count_block_of_domain(self.buffers.total(), pairs);
         Ok(())

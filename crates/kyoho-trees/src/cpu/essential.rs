@@ -39,7 +39,7 @@ pub struct Region {
     pub radius: f64,
     /// The least tolerance times acceleration of a sink.
     pub bound: f64,
-    /// The largest radius of a group of sinks. Before the first pass there are none.
+    /// The largest radius of a group of sinks that sums smaller cells directly; 0 without such.
     pub group: f64,
 }
 

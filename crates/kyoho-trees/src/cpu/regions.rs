@@ -45,11 +45,13 @@ impl Ord for Part {
 impl<E: Number> Passes<E> {
     /// Returns about so many regions at most, which hold all sinks. Before the first pass (`is_first`) they have no bounds.
     ///
-    /// Each leaf that is walked for as a whole in the second pass is in one region. In the first pass
-    /// cells that are closed for its sinks one by one stand for their leaves where the leaf is near.
+    /// Each group is in one region. In the first pass cells that are closed for the sinks of a leaf one
+    /// by one stand for their own leaves where the leaf is near.
     pub fn regions(&self, most: usize, is_first: bool) -> Result<Vec<Region>> {
         let (tree, positions) = self.sinks();
-        let Some(root) = self.extents.first() else { return Ok(Vec::new()) };
+        if self.extents.is_empty() {
+            return Ok(Vec::new());
+        }
         let most = most.min(positions[0].len() / SINKS_OF_REGION + 1);
         let radii = self.radii_of_all_below()?;
         let groups = self.radii_of_groups(is_first)?;
@@ -58,11 +60,11 @@ impl<E: Number> Passes<E> {
             let (extent, radius) = (&self.extents[cell], radii[cell]);
             let bound = tolerance * extent.least;
             let region = Region { center: extent.center, radius, bound, group: groups[cell] };
-            let is_whole = tree.cells[cell].is_leaf() && !is_first && !extent.is_split;
+            // A group is tested as a whole.
+            let is_whole = !is_first && extent.is_group;
             let size = if is_whole { 0.0 } else { radius * f64::from(tree.cells[cell].bodies).sqrt() };
             Part { size, cell, region }
         };
-        debug_assert!(root.radius >= 0.0);
         let mut parts = BinaryHeap::from(memory::room(most + 2 * crate::LEAF, WHAT)?);
         parts.push(part(0));
         while let Some(largest) = parts.peek() {
@@ -86,11 +88,12 @@ impl<E: Number> Passes<E> {
         memory::collected(parts.into_iter().map(|part| part.region), WHAT)
     }
 
-    /// Returns for each cell of sinks the largest radius of a group in it, if there are groups yet.
+    /// Returns for each cell of sinks the largest radius of a group in it, if groups sum cells that are no
+    /// leaves, and there are groups yet.
     fn radii_of_groups(&self, is_first: bool) -> Result<Vec<f64>> {
         let cells = &self.sinks().0.cells;
         let mut radii = memory::filled(self.extents.len(), 0.0_f64, WHAT)?;
-        if is_first {
+        if is_first || self.settings.is_by_angle() {
             return Ok(radii);
         }
         for (number, extent) in self.extents.iter().enumerate().rev() {
