@@ -17,7 +17,7 @@ const IS_OF_SINK: u64 = 1 << 33;
 
 /// Returns the rank that hears of an index.
 fn hearer(index: u32, size: usize) -> usize {
-    (u64::from(index.wrapping_mul(0x9e37_79b1)) * size as u64 >> 32) as usize
+    ((u64::from(index.wrapping_mul(0x9e37_79b1)) * size as u64) >> 32) as usize
 }
 
 /// Returns words for each rank. `rank` returns that of a word.

@@ -17,7 +17,7 @@ use crate::{Asked, Ranks};
 /// The bytes of a word.
 const WORD: usize = size_of::<u64>();
 /// About the most regions of the sinks of a rank, and of all ranks.
-const MOST_REGIONS: usize = 1 << 12;
+const MOST_REGIONS: usize = 1 << 14;
 const ALL_REGIONS: usize = 1 << 18;
 /// The name of what ranks exchange in errors about memory.
 const WHAT: &str = "words of other ranks";
@@ -52,8 +52,7 @@ impl Ranks {
         Err(Error::Unsupported {
             backend: backend.name(),
             forces: "forces by a tree over ranks".into(),
-            allowed: "accuracy or theta with the backend cpu; direct sums with any; or a system without communicator \
-                      on each rank"
+            allowed: "direct sums over ranks, or a tree of one process; the backend cpu computes trees over ranks"
                 .into(),
         })
     }

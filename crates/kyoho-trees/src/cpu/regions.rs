@@ -9,8 +9,9 @@ use kyoho_laws::simd::expansions::Number;
 use super::essential::Region;
 use super::passes::Passes;
 
-/// A region has at least about so many sinks on average.
-const SINKS_OF_REGION: usize = 16;
+/// A region has at least about so many sinks on average, where there are more than [`FEW_REGIONS`].
+const SINKS_OF_REGION: usize = 64;
+const FEW_REGIONS: usize = 256;
 /// The name of regions in errors about memory.
 const WHAT: &str = "regions of sinks";
 
@@ -43,7 +44,8 @@ impl Ord for Part {
 }
 
 impl<E: Number> Passes<E> {
-    /// Returns about so many regions at most, which hold all sinks. Before the first pass (`is_first`) they have no bounds.
+    /// Returns about so many regions at most, which hold all sinks. Before the first pass they have no
+    /// bounds.
     ///
     /// Each group is in one region. In the first pass cells that are closed for the sinks of a leaf one
     /// by one stand for their own leaves where the leaf is near.
@@ -52,7 +54,7 @@ impl<E: Number> Passes<E> {
         if self.extents.is_empty() {
             return Ok(Vec::new());
         }
-        let most = most.min(positions[0].len() / SINKS_OF_REGION + 1);
+        let most = most.min((positions[0].len() / SINKS_OF_REGION).max(FEW_REGIONS));
         let radii = self.radii_of_all_below()?;
         let groups = self.radii_of_groups(is_first)?;
         let tolerance = if is_first { 0.0 } else { self.settings.tolerance() };
