@@ -120,7 +120,8 @@ impl<T: Copy + Send + 'static> Drop for Pooled<T> {
         if self.items.capacity() > 0 {
             let items = take(&mut self.items);
             let array = Array { bytes: items.capacity() * size_of::<T>(), items: Box::new(items) };
-            self.pool.arrays().given_back.push(array);
+            // Without memory for the list this array's own is given back to the system.
+            let _ = memory::push(&mut self.pool.arrays().given_back, array, "arrays of a pool");
         }
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use kyoho_core::{
-    Assignment, Block, BufferPool, Chunk, Order, PartialSums, Precision, Result, Sources, Sums, TreeProfile, Units,
-    Updates, memory,
+    Assignment, Block, BufferPool, Chunk, Interaction, Level, Order, PartialSums, Precision, Result, Sources, Sums,
+    TreeProfile, Units, Updates, memory,
 };
 use kyoho_direct::cpu::DirectSums;
 use kyoho_hal::threads::Threads;
@@ -19,6 +19,7 @@ use kyoho_lists::cpu::ListSums;
 use kyoho_methods::cpu::tiles::Tiles;
 use kyoho_methods::device_trees::DeviceTrees;
 use kyoho_methods::{Device, DeviceOptions};
+use kyoho_trees::cpu::domain::{Domain, DomainForces};
 
 /// Below this many pairs, waking other threads costs more than it gains.
 const ALONE: usize = 1 << 15;
@@ -27,25 +28,50 @@ const TREE_CROSSOVER: u64 = 1 << 24;
 /// The number of rows of a tile of positions: masses and coordinates.
 const FINDER_ROWS: usize = 4;
 
+/// The loops over pairs of an interaction, and those over near pairs of trees if they are others.
+enum Kernels {
+    Short(Box<dyn Kernel<f32>>, Option<Box<dyn Kernel<f32>>>),
+    Long(Box<dyn Kernel<f64>>),
+}
+
+impl Kernels {
+    fn of(level: Level, interaction: &Interaction) -> Result<Kernels> {
+        if let Some(kernel) = kernel::kernel_32(level, interaction) {
+            // A group of sinks is many times as large as the separation of its closest pairs, so that one
+            // limb of the distance from its middle does not do for them.
+            let has_one_limb = interaction.order == Order::Second && interaction.precision == Precision::Single;
+            let of_trees = if has_one_limb {
+                let mixed = catalogue::interaction(Order::Second, Precision::Mixed);
+                mixed.and_then(|mixed| kernel::kernel_32(level, &mixed))
+            } else {
+                None
+            };
+            return Ok(Kernels::Short(kernel, of_trees));
+        }
+        let long = kernel::kernel_64(level, interaction).map(Kernels::Long);
+        let kind = (interaction.order, interaction.precision, interaction.scope);
+        long.ok_or_else(|| unsupported(Backend::Cpu.name(), kind))
+    }
+}
+
 /// Opens the CPU.
 pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
-    let interaction = options.interaction.clone();
-    if let Some(kernel) = kernel::kernel_32(options.level, &interaction) {
-        // A group of sinks is many times as large as the separation of its closest pairs, so that one
-        // limb of the distance from its middle does not do for them.
-        let has_one_limb = interaction.order == Order::Second && interaction.precision == Precision::Single;
-        let of_trees = if has_one_limb {
-            let mixed = catalogue::interaction(Order::Second, Precision::Mixed);
-            mixed.and_then(|mixed| kernel::kernel_32(options.level, &mixed))
-        } else {
-            None
-        };
-        return device(kernel, of_trees, options);
+    match Kernels::of(options.level, &options.interaction)? {
+        Kernels::Short(kernel, of_trees) => device(kernel, of_trees, options),
+        Kernels::Long(kernel) => device(kernel, None, options),
     }
-    if let Some(kernel) = kernel::kernel_64(options.level, &interaction) {
-        return device(kernel, None, options);
+}
+
+/// Returns what the CPU does of forces that ranks sum by a tree together.
+pub fn domain(interaction: &Arc<Interaction>, threads: usize, level: Level) -> Result<Box<dyn DomainForces>> {
+    const WHAT: &str = "a domain of a tree";
+    match Kernels::of(level, interaction)? {
+        Kernels::Short(kernel, of_trees) => {
+            let domain = Domain::new(of_trees.unwrap_or(kernel), interaction.clone(), threads, level);
+            Ok(kyoho_hal::boxed(domain, WHAT)?)
+        }
+        Kernels::Long(kernel) => Ok(kyoho_hal::boxed(Domain::new(kernel, interaction.clone(), threads, level), WHAT)?),
     }
-    Err(unsupported(Backend::Cpu.name(), (interaction.order, interaction.precision, interaction.scope)))
 }
 
 fn device<E: Number>(
@@ -239,7 +265,6 @@ impl<E: Number> DeviceTrees for CpuDevice<E> {
 
 #[cfg(test)]
 mod tests {
-    use kyoho_core::Level;
     use kyoho_core::{MAX_DERIVATIVES, NeighbourCriterion, Order, Precision, Sink, Sinks, Source};
     use kyoho_laws::catalogue::interaction;
     use kyoho_methods::CompanionDevices;

@@ -26,6 +26,7 @@ use kyoho_hal::opencl::OpenCl;
 
 use kyoho_methods::{Device, DeviceOptions, Machine};
 
+pub use cpu::domain;
 pub use gpu::GpuDevice;
 
 /// The machine that the library runs on.

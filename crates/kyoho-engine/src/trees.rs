@@ -6,6 +6,7 @@ use kyoho_core::{
 };
 use kyoho_hal::Backend;
 use kyoho_trees::bodies::Bodies;
+use kyoho_trees::cpu::domain::DomainForces;
 
 use super::{Setup, System};
 
@@ -137,12 +138,29 @@ impl System {
         Ok(TreeErrors { median: at(50), percentile_90: at(90), percentile_99: at(99), worst: at(100) })
     }
 
+    /// Returns the sources at addresses below `nj` as they were written.
+    pub fn bodies_below(&mut self, nj: usize, pool: &BufferPool) -> Result<Bodies> {
+        self.fetch_sources()?;
+        self.journal.flush_to_host()?;
+        Bodies::sources(self.journal.sources(), nj, (&self.threads, pool))
+    }
+
+    /// Returns what this rank does of forces that ranks sum by a tree together, which the CPU sums.
+    pub fn domain(&self) -> Result<Box<dyn DomainForces>> {
+        kyoho_devices::domain(&self.interaction, self.setup().threads, self.setup().level)
+    }
+
+    /// Counts a block of this many sinks and pairs that was summed by such a domain.
+    pub fn count_block_of_domain(&mut self, sinks: usize, pairs: u64) {
+        self.statistics.blocks += 1;
+        self.statistics.sinks += sinks as u64;
+        self.statistics.interactions += pairs;
+    }
+
     /// Returns a system with the sources at addresses below `nj` as they were written, which the
     /// CPU sums directly in double precision.
     fn reference(&mut self, nj: usize) -> Result<System> {
-        self.fetch_sources()?;
-        self.journal.flush_to_host()?;
-        let bodies = Bodies::sources(self.journal.sources(), nj, (&self.threads, &BufferPool::default()))?;
+        let bodies = self.bodies_below(nj, &BufferPool::default())?;
         let mut reference = System::new(&Setup {
             precision: Precision::Double,
             backend: Backend::Cpu,

@@ -37,6 +37,8 @@ pub enum Call {
     Ask = 9,
     /// Rank 0 gives all others bytes.
     Share = 10,
+    /// The forces of a block are summed by a tree.
+    Tree = 11,
 }
 
 impl Call {
@@ -53,6 +55,7 @@ impl Call {
             8 => "has forces",
             9 => "asks whether to go on",
             10 => "shares bytes",
+            11 => "sums by a tree",
             _ => "does what this version does not know",
         }
     }

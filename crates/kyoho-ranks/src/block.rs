@@ -1,5 +1,6 @@
 //! The blocks of all ranks: sinks go to all, and sums come back.
 
+use kyoho_core::forces::check_finite;
 use kyoho_core::memory::Paged;
 use kyoho_core::sinks::{self, FromFn};
 use kyoho_core::{
@@ -9,7 +10,7 @@ use kyoho_engine::System;
 
 use crate::agreement::Call;
 use crate::exchange::Messages;
-use crate::{Asked, Communicator, Ranks};
+use crate::{Asked, Communicator, Ranks, trees};
 
 /// A block that was started on this rank.
 pub struct RankBlock {
@@ -17,6 +18,8 @@ pub struct RankBlock {
     failed: Option<Error>,
     /// Whether some sink of some rank has a radius.
     pub radius: bool,
+    /// Whether its sums are there already, by a tree.
+    pub by_tree: bool,
 }
 
 /// Memory for the blocks of all ranks.
@@ -31,7 +34,7 @@ pub struct Buffers {
     sent: Paged<f64>,
     received: Paged<f64>,
     /// The sums on the sinks of this rank.
-    sums: Sums,
+    pub sums: Sums,
     pub messages: Messages,
     /// The sinks of all ranks and the most of one, for which all ranks have room.
     room: (usize, usize),
@@ -87,10 +90,9 @@ impl Buffers {
 
 /// Fails unless ranks can sum the forces of a system together.
 pub fn require_kind(system: &System) -> Result<()> {
-    match system.tree() {
-        None if !system.interaction().has_low_limbs() => Ok(()),
-        None => Err(not_over_ranks(system, &system.interaction().name())),
-        Some(_) => Err(not_over_ranks(system, "forces by a tree")),
+    match system.interaction().has_low_limbs() {
+        false => Ok(()),
+        true => Err(not_over_ranks(system, &system.interaction().name())),
     }
 }
 
@@ -116,14 +118,15 @@ impl Ranks {
         let when = "while a block is under way; wait for it first";
         let asked = match self.block {
             Some(_) => Err(Error::CallOrder { call: "start", when }),
-            None => own(system, &mut self.own),
+            None => self.require_cpu_of_trees(system).and_then(|()| own(system, &mut self.own)),
         };
+        let tree = trees::told(self.tree);
         let told = asked.as_ref().map(|asked| {
             let criterion = asked.neighbour_criterion as u64;
             let flags = u64::from(asked.skip_own_index) | criterion << 1;
             // Zeros of both signs are one time.
             let time = system.time() + 0.0;
-            [self.own.len() as u64, flags, time.to_bits(), u64::from(asked.radius), 0]
+            [self.own.len() as u64, flags, time.to_bits(), u64::from(asked.radius), tree]
         });
         self.agree(Call::Start, told.map_err(Clone::clone))?;
         let asked = asked?;
@@ -137,6 +140,13 @@ impl Ranks {
         let counts = self.agreement.told().map(|told| told[0] as usize);
         self.buffers.counts.iter_mut().zip(counts).for_each(|(count, told)| *count = told);
         let radius = self.agreement.told().any(|told| told[3] != 0);
+        self.require_same_tree()?;
+        if let Some(asked_of_tree) = self.tree_of_block(system, asked.nj)? {
+            self.sum_by_tree(system, &asked, asked_of_tree)?;
+            self.lists.forget();
+            self.block = Some(RankBlock { failed: None, radius, by_tree: true });
+            return Ok(());
+        }
         self.make_room(system.interaction())?;
         let gathered = self.gather_sinks(system.interaction());
         self.note(gathered)?;
@@ -145,7 +155,7 @@ impl Ranks {
         let all = self.buffers.gathered.all();
         let sink = FromFn(|number| all.get(number));
         let started = system.start_numbered(asked.nj, asked.skip_own_index, all.len(), &sink);
-        self.block = Some(RankBlock { failed: started.err(), radius });
+        self.block = Some(RankBlock { failed: started.err(), radius, by_tree: false });
         Ok(())
     }
 
@@ -177,14 +187,18 @@ impl Ranks {
     /// Ends the block of all ranks, as [`RankedSystem::wait`](crate::RankedSystem) says.
     pub fn wait(&mut self, system: &mut System, ready: Result<()>, take: impl FnOnce(Forces)) -> Result<()> {
         let block = self.block.take();
-        let (waited, radius) = match block {
-            None => (Err(Error::CallOrder { call: "wait", when: "without start" }), false),
-            Some(RankBlock { failed: Some(error), radius }) => (Err(error), radius),
-            Some(RankBlock { failed: None, radius }) => (self.wait_here(system), radius),
+        let (radius, by_tree) = block.as_ref().map_or((false, false), |block| (block.radius, block.by_tree));
+        let waited = match block {
+            None => Err(Error::CallOrder { call: "wait", when: "without start" }),
+            Some(RankBlock { failed: Some(error), .. }) => Err(error),
+            Some(_) if by_tree => check_finite(&self.buffers.sums, 0..self.own.len(), system.interaction()),
+            Some(_) => self.wait_here(system),
         };
         self.agree(Call::Wait, ready.and(waited).map(|()| [0; 5]))?;
-        let exchanged = self.exchange_sums(system.interaction());
-        self.note(exchanged)?;
+        if !by_tree {
+            let exchanged = self.exchange_sums(system.interaction());
+            self.note(exchanged)?;
+        }
         if radius && system.interaction().has_lists() {
             self.make_lists(system)?;
         }

@@ -13,16 +13,20 @@
 
 mod agreement;
 mod block;
+mod domains;
 mod exchange;
+mod exclusion;
 mod neighbours;
 mod shared;
 mod team;
 pub mod threads;
+mod trees;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use kyoho_core::{Error, Forces, NeighbourCriterion, Result, Sinks};
+use kyoho_core::{BufferPool, Error, Forces, Level, NeighbourCriterion, Result, Sinks, TreeAccuracy};
 use kyoho_engine::System;
+use kyoho_trees::cpu::domain::DomainForces;
 
 use agreement::{Agreement, Call};
 pub use agreement::{Complaint, complaint, digest};
@@ -91,6 +95,12 @@ struct Ranks {
     block: Option<RankBlock>,
     buffers: Buffers,
     lists: RankLists,
+    /// The accuracy of forces by a tree, if blocks of many pairs take one. This rank's system has none.
+    tree: Option<TreeAccuracy>,
+    /// What this rank does of them, by so many threads and an instruction set.
+    domain: Option<(Box<dyn DomainForces>, (usize, Level))>,
+    /// Memory for what ranks exchange of them.
+    pool: BufferPool,
     /// The failure of the communicator, after which nothing can be exchanged any more.
     lost: Option<Error>,
 }
@@ -110,20 +120,36 @@ impl RankedSystem {
         let room = Agreement::new(size).and_then(|agreement| Ok((agreement, Buffers::new(size)?)));
         let (agreement, buffers) = room.inspect_err(|_| communicator.abort())?;
         let (own, lists) = (Sinks::default(), RankLists::default());
-        let mut ranks = Ranks { communicator, agreement, own, block: None, buffers, lists, lost: None };
-        let made = made.and_then(|system| {
+        let (tree, domain, pool, lost) = (None, None, BufferPool::default(), None);
+        let mut ranks = Ranks { communicator, agreement, own, block: None, buffers, lists, tree, domain, pool, lost };
+        let made = made.and_then(|mut system| {
             block::require_kind(&system)?;
+            ranks.tree = system.tree();
+            ranks.require_cpu_of_trees(&system)?;
+            system.set_tree(None)?;
             Ok(system)
         });
         let told = made.as_ref().map(|system| agreement::of_system(system, &*ranks.communicator));
         ranks.agree(Call::Create, told.map_err(Clone::clone))?;
         ranks.agreement.require_equal_systems()?;
+        ranks.agree(Call::Tree, Ok([0, 0, 0, 0, trees::told(ranks.tree)]))?;
+        ranks.require_same_tree()?;
         Ok(RankedSystem { system: made?, ranks: Some(ranks) })
     }
 
     /// Returns the sources and devices of this rank. What is asked of them concerns no other rank.
     pub fn own(&mut self) -> &mut System {
         &mut self.system
+    }
+
+    /// Does [`System::set_tree`]. All ranks have to do it alike: the next block tells.
+    pub fn set_tree(&mut self, tree: Option<TreeAccuracy>) -> Result<()> {
+        let Some(ranks) = &mut self.ranks else { return self.system.set_tree(tree) };
+        if tree.is_some() {
+            self.system.require_order_of_trees()?;
+        }
+        ranks.tree = tree;
+        Ok(())
     }
 
     /// Returns the system, which must not be over ranks, for work that is of one process alone.

@@ -164,6 +164,9 @@ impl SharedSystem {
     /// rank alone has all of it.
     pub fn over(team: &Team, system: System) -> Result<SharedSystem> {
         require_kind(&system)?;
+        if system.tree().is_some() {
+            return Err(not_over_ranks(&system, "integration by a tree"));
+        }
         if team.size() == 1 {
             return Ok(system.into());
         }
@@ -210,8 +213,10 @@ impl SharedSystem {
 
     /// Does [`System::set_tree`]. Ranks cannot share forces by a tree.
     pub fn set_tree(&mut self, tree: Option<TreeAccuracy>) -> Result<()> {
-        self.system.set_tree(tree)?;
-        if self.share.is_some() { require_kind(&self.system) } else { Ok(()) }
+        if self.share.is_some() && tree.is_some() {
+            return Err(not_over_ranks(&self.system, "integration by a tree"));
+        }
+        self.system.set_tree(tree)
     }
 
     /// Returns [`System::statistics`], with the pairs of all ranks.

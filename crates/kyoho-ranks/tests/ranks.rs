@@ -377,7 +377,7 @@ fn a_rank_that_panics_ends_the_work_of_all() {
 }
 
 #[test]
-fn trees_and_quad_over_ranks_are_refused() {
+fn quad_and_lists_over_ranks_are_refused() {
     let errors = on_ranks(2, Manners::default(), |_, communicator| {
         let made = Ok(system((Order::Fourth, Precision::Quad, Scope::Full)));
         RankedSystem::over(Box::new(communicator), made).map(|_| ())

@@ -94,6 +94,16 @@ impl Key {
         }
     }
 
+    /// Returns the first key of the octant, this many levels deep, that it is in.
+    pub fn octant_begin(self, depth: u32) -> Key {
+        // A word has as many levels; the rest of its bits is zero.
+        let begin = |word: u64, levels: u32| {
+            let below = 3 * (LEVELS_OF_WORD - levels.min(LEVELS_OF_WORD));
+            word >> below << below
+        };
+        Key { high: begin(self.high, depth), low: begin(self.low, depth.saturating_sub(LEVELS_OF_WORD)) }
+    }
+
     /// Returns the number, 0 to 7, of the octant that it is in among those of the octant which is
     /// this many levels deep.
     #[inline]
@@ -170,5 +180,17 @@ mod tests {
             assert_eq!(other.octant(depth), 0b010);
         }
         assert_eq!(Key::default().common_depth(Key::default()), LEVELS);
+    }
+
+    #[test]
+    fn an_octant_begins_with_the_levels_that_it_has() {
+        let key = Key { high: 0x5555_5555_5555_5555 >> 1, low: 0x7777 };
+        assert_eq!(key.octant_begin(0), Key::default());
+        assert_eq!((key.octant_begin(42), key.octant_begin(43)), (key, key));
+        for depth in 1..LEVELS {
+            let begin = key.octant_begin(depth);
+            assert!(begin <= key && begin.common_depth(key) >= depth, "{depth}");
+            assert!((depth..LEVELS).all(|level| begin.octant(level) == 0), "{depth}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use fakes::{At, Fakes, How, order_4_double};
 
 use kyoho::{Setup, System};
 use kyoho_core::sinks::FromFn;
-use kyoho_core::{Error, NeighbourCriterion, Result, ResultCode, Sink, Source};
+use kyoho_core::{Error, NeighbourCriterion, Order, Result, ResultCode, Sink, Source, TreeAccuracy};
 use kyoho_hal::Backend;
 use kyoho_ranks::threads::ThreadRank;
 use kyoho_ranks::{Asked, RankedSystem};
@@ -100,4 +100,31 @@ fn where_another_backend_goes_on_no_rank_sees_a_failure() {
             assert_eq!(found, *expected, "{at:?}");
         }
     }
+}
+
+#[test]
+fn trees_over_ranks_are_refused_where_a_rank_has_a_gpu_and_the_next_block_works() {
+    let tree = Some(TreeAccuracy::Error(1e-3));
+    let rank = |rank: usize, communicator: ThreadRank| {
+        let backend = if rank == 1 { Backend::Cuda } else { Backend::Cpu };
+        let setup = Setup { order: Order::Second, backend, ..setup(false) };
+        let mut system =
+            RankedSystem::over(Box::new(communicator), System::on(Box::new(Fakes::new(50)), &setup)).unwrap();
+        system.set_tree(tree).unwrap();
+        let refused = start(&mut system, 0, &[]).unwrap_err();
+        assert!(matches!(refused, Error::OfRank { rank: 1, .. }), "{refused}");
+        assert_eq!(refused.code(), ResultCode::Unsupported, "{refused}");
+        assert!(refused.to_string().contains("the backend cpu computes trees over ranks"), "{refused}");
+        if rank == 1 {
+            system.own().move_to(&Setup { backend: Backend::Cpu, ..setup }).unwrap();
+        }
+        start(&mut system, 0, &[]).unwrap();
+        system.wait(Ok(()), |forces| assert!(forces.is_empty())).unwrap();
+    };
+    thread::scope(|scope| {
+        for (number, communicator) in ThreadRank::all(2).into_iter().enumerate() {
+            let rank = &rank;
+            scope.spawn(move || rank(number, communicator));
+        }
+    });
 }

@@ -96,11 +96,11 @@ pub unsafe extern "C" fn kyoho_backend_available(backend: kyoho_backend, devices
 /// `system` receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
 ///
 /// With a communicator all ranks call this, and the error of one is that of all; its text names the
-/// rank. Order, precision, scope and the library's version have to be the same on all. From then
-/// on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_start`,
+/// rank. Order, precision, scope, `accuracy`, `theta` and the library's version have to be the same
+/// on all. From then on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_start`,
 /// `kyoho_system_start_all` and `kyoho_system_wait` are calls of all ranks, and all others of one.
-/// Such systems have no trees, interaction lists, batches, KYOHO_PRECISION_QUAD, nor sinks and
-/// forces in KYOHO_MEMORY_CUDA.
+/// Such systems have trees on CPUs alone, and no interaction lists, batches, KYOHO_PRECISION_QUAD,
+/// nor sinks and forces in KYOHO_MEMORY_CUDA.
 ///
 /// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a field or an environment variable has a value
 /// that is not allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices,
@@ -166,17 +166,13 @@ pub unsafe extern "C" fn kyoho_system_move(system: *mut kyoho_system, options: *
         unsafe { communicators::require_none(options, "kyoho_system_move") }?;
         // SAFETY: as above.
         let tree = unsafe { options::tree(options) }?;
-        if tree.is_some() {
-            system.alone("trees")?;
-        }
-        let system = system.own();
         // SAFETY: as above.
-        let (wanted, because) = unsafe { options::setup(options, Some(system.setup())) }?;
-        system.move_to(&wanted)?;
+        let (wanted, because) = unsafe { options::setup(options, Some(system.own().setup())) }?;
+        system.own().move_to(&wanted)?;
         if tree.is_some() {
             system.set_tree(tree)?;
         }
-        opening::opened("kyoho_system_move", system, &because);
+        opening::opened("kyoho_system_move", system.own(), &because);
         Ok(())
     })
 }

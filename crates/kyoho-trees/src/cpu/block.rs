@@ -54,6 +54,7 @@ pub fn sum<E: Number>(
     Ok(profile)
 }
 
-fn points(bodies: &Bodies) -> Points<'_> {
+/// Returns bodies as points.
+pub fn points(bodies: &Bodies) -> Points<'_> {
     Points { positions: &bodies.positions, masses: &bodies.masses, indices: &bodies.indices }
 }

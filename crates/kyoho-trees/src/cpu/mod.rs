@@ -7,10 +7,15 @@
 
 pub mod block;
 mod cell_list;
+pub mod domain;
+pub mod essential;
 mod first_pass;
+mod joined;
 mod near;
 mod neighbours;
 mod octree;
+mod passes;
+mod regions;
 mod second_pass;
 mod sinks;
 mod sources;
@@ -20,4 +25,5 @@ mod walk;
 
 pub use neighbours::NeighbourTree;
 pub use octree::Octree;
+pub use sources::Spread;
 pub use sums::{Counts, Points, Settings, TreeSums};

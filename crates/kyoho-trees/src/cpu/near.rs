@@ -11,11 +11,10 @@ use kyoho_methods::cpu::lanes::{Summation, in_groups};
 
 use super::second_pass::{Scratch, Walk};
 use super::sources::Sources;
+use super::sums::OF_NO_SINK;
 
 /// The sources of a tile; the places behind them are overwritten.
 const SOURCES_OF_TILE: usize = CHUNK - MAX_LANES;
-/// The index of a source that is all bodies in a point. No sink has it.
-const OF_POINT: i32 = -2;
 /// The most sinks whose near sums are made at a time.
 const SINKS_AT_ONCE: usize = 256;
 
@@ -155,7 +154,7 @@ impl<E: Number> Walk<'_, '_, E> {
         let (bodies, limbs) = ([&x[..], &y[..], &z[..], &masses[..]], self.with.kernel.limbs());
         self.expansions.gather(bodies, (first, 1), center, limbs, (tile, place));
         tile.rows_mut()[place] = moments[number as usize * self.expansions.stride()];
-        tile.indices_mut()[place] = OF_POINT;
+        tile.indices_mut()[place] = OF_NO_SINK;
     }
 
     /// Makes the values of a local expansion at positions relative to its centre.

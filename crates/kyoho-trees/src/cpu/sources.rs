@@ -2,6 +2,8 @@
 
 use std::sync::Mutex;
 
+use bytemuck::{Pod, Zeroable};
+
 use crate::cells::Cell;
 use crate::criterion::Criterion;
 use crate::cube::{LEVELS, exponent_of, power_of_two};
@@ -49,12 +51,30 @@ const SEEN: i32 = -20;
 /// [`kyoho_core::Bounds::SINGLE`].
 const LARGEST_MASS: i32 = -18;
 
-impl TreeUnits {
-    /// Returns the units for a tree of sources.
-    pub fn new<E: Number>(tree: &Octree, masses: &[f64], softening2: f64) -> TreeUnits {
+/// What the units of a tree follow from. Ranks join theirs.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+pub struct Spread {
+    /// The bodies.
+    bodies: u64,
+    /// The largest distance of a border of the cube from the origin, along an axis.
+    farthest: f64,
+    /// The largest magnitude of a mass.
+    largest_mass: f64,
+    /// The binary exponent of the side of the octants in which the leaves of most bodies are.
+    side: i32,
+    /// That of the smallest octant of several bodies.
+    least_side: i32,
+    /// 1 if some mass is negative, else 0.
+    pub has_negative: u64,
+}
+
+impl Spread {
+    /// Returns what the units of a tree of bodies follow from.
+    pub fn new(tree: &Octree, masses: &[f64]) -> Spread {
         // The octants in which the leaves of most bodies are.
         let mut bodies = [0_u64; MOST_LEVELS];
-        let mut deepest = -1;
+        let mut deepest = None;
         for cell in tree.cells.iter() {
             for child in &tree.cells[cell.child_range()] {
                 if child.is_leaf() {
@@ -62,7 +82,7 @@ impl TreeUnits {
                 }
             }
             if cell.bodies > 1 {
-                deepest = deepest.max(i32::from(cell.depth));
+                deepest = deepest.max(Some(i32::from(cell.depth)));
             }
         }
         let all: u64 = bodies.iter().sum();
@@ -71,7 +91,42 @@ impl TreeUnits {
             deeper += bodies[*depth];
             2 * deeper >= all.max(1)
         });
-        let depth = median.unwrap_or(0) as i32;
+        let side = tree.cube.side(0);
+        let least_side = deepest.map_or(i32::MAX, |depth| tree.cube.exponent - depth);
+        Spread {
+            bodies: masses.len() as u64,
+            farthest: tree.cube.low.iter().fold(0.0_f64, |most, low| most.max(low.abs()).max((low + side).abs())),
+            largest_mass: masses.iter().fold(0.0_f64, |largest, mass| largest.max(mass.abs())),
+            side: tree.cube.exponent - median.unwrap_or(0) as i32,
+            least_side,
+            has_negative: u64::from(masses.iter().any(|mass| *mass < 0.0)),
+        }
+    }
+
+    /// Returns what the units of the trees of several ranks follow from. It sorts them.
+    pub fn joined(spreads: &mut [Spread]) -> Spread {
+        spreads.sort_unstable_by_key(|spread| -spread.side);
+        let bodies: u64 = spreads.iter().map(|spread| spread.bodies).sum();
+        let mut smaller = 0;
+        let median = spreads.iter().find(|spread| {
+            smaller += spread.bodies;
+            2 * smaller >= bodies.max(1)
+        });
+        let none = Spread { least_side: i32::MAX, ..Spread::zeroed() };
+        let side = median.map_or(0, |spread| spread.side);
+        spreads.iter().filter(|spread| spread.bodies > 0).fold(Spread { bodies, side, ..none }, |all, spread| Spread {
+            farthest: all.farthest.max(spread.farthest),
+            largest_mass: all.largest_mass.max(spread.largest_mass),
+            least_side: all.least_side.min(spread.least_side),
+            has_negative: all.has_negative | spread.has_negative,
+            ..all
+        })
+    }
+}
+
+impl TreeUnits {
+    /// Returns the units for a tree of sources.
+    pub fn new<E: Number>(spread: &Spread, softening2: f64) -> TreeUnits {
         // Derivatives of the order 4, moments of the order 6 and sums of 2^31 bodies stay in range.
         // Higher orders have a least distance of their own in single precision (`least_s2`).
         // A body may be as many powers of two of a leaf's size away as the squares, cubes and masses of
@@ -80,11 +135,9 @@ impl TreeUnits {
         let (low, high, reach, digits) = if size_of::<E>() == 4 { (-11, 14, 60, 48) } else { (-100, 100, 150, 53) };
         // Coordinates and the softening stay in range too.
         let softening = exponent_of(softening2) / 2;
-        let side = tree.cube.side(0);
-        let farthest = tree.cube.low.iter().fold(0.0_f64, |most, low| most.max(low.abs()).max((low + side).abs()));
-        let length = -(tree.cube.exponent - depth + 2).max(softening - 8).max(exponent_of(farthest) - reach);
-        let largest = masses.iter().fold(0.0_f64, |largest, mass| largest.max(mass.abs()));
-        let mass = if largest > 0.0 { LARGEST_MASS - exponent_of(largest) } else { 0 };
+        let farthest = exponent_of(spread.farthest);
+        let length = -(spread.side + 2).max(softening - 8).max(farthest - reach);
+        let mass = if spread.largest_mass > 0.0 { LARGEST_MASS - exponent_of(spread.largest_mass) } else { 0 };
         let units = Units { mass, length, speed: 0 };
         TreeUnits {
             units,
@@ -92,7 +145,7 @@ impl TreeUnits {
             mass: power_of_two(mass),
             least2: power_of_two(2 * low),
             largest: power_of_two(high),
-            has_tiny_cells: deepest >= 0 && tree.cube.exponent - deepest < exponent_of(farthest) - digits - SEEN,
+            has_tiny_cells: spread.least_side < farthest - digits - SEEN,
         }
     }
 }
@@ -129,18 +182,27 @@ impl<E: Number> Sources<E> {
     pub fn new(
         tree: Octree,
         (positions, masses): (&[[f64; 3]], &[f64]),
-        softening2: f64,
+        (units, has_negative): (TreeUnits, bool),
         (threads, pool): (&Threads, &BufferPool),
     ) -> Result<Sources<E>> {
-        let units = TreeUnits::new::<E>(&tree, masses, softening2);
         let rows = super::sums::gathered(&tree.order, (threads, pool), |body| {
             let [x, y, z] = positions[body].map(|coordinate| coordinate * units.length);
             [x, y, z, masses[body] * units.mass]
         })?;
         let [x, y, z, sorted_masses] = rows;
-        let has_negative = masses.iter().any(|mass| *mass < 0.0);
         let (records, moments) = (Pooled::default(), Pooled::default());
         Ok(Sources { tree, units, has_negative, positions: [x, y, z], masses: sorted_masses, records, moments })
+    }
+
+    /// Returns the number of bodies.
+    pub fn bodies(&self) -> usize {
+        self.masses.len() - MAX_LANES
+    }
+
+    /// Returns the coordinates and the mass of the body at a place.
+    pub fn body(&self, place: usize) -> [f64; 4] {
+        let [x, y, z] = &self.positions;
+        [x[place], y[place], z[place], self.masses[place]]
     }
 
     /// Makes the records and moments of all cells.

@@ -2,23 +2,21 @@
 
 use std::time::Instant;
 
-use crate::criterion::{self, CUT, Criterion, FIRST_CUT};
+use crate::criterion::{self, CUT, Criterion};
 use kyoho_core::Level;
 use kyoho_core::{BufferPool, Interaction, Pooled, Result, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::lanes::MAX_LANES;
-use kyoho_laws::simd::expansions::{Number, Tests};
+use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::kernel::Kernel;
 
-use super::first_pass::Coarse;
-use super::octree::Octree;
-use super::second_pass::Walk;
-use super::sinks;
-use super::sources::Sources;
-use super::walk;
+use super::passes::{Passes, Trees};
 
 /// The number of bodies that a thread takes at a time.
 const PIECE: usize = 1 << 14;
+/// The index in a tile of a source that no sink leaves out. No sink has it.
+pub const OF_NO_SINK: i32 = -2;
+
 /// Points, and their masses where they are sources.
 #[derive(Clone, Copy, Default)]
 pub struct Points<'a> {
@@ -46,13 +44,33 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the cut of distances, the tolerance of errors, and how much accelerations of a group
-    /// may vary.
-    fn limits(&self) -> (f64, f64, f64) {
+    /// Returns the largest sum of two radii over the distance.
+    pub fn cut(&self) -> f64 {
         match self.criterion {
-            Criterion::Error { tolerance } => (CUT, tolerance, criterion::variation(tolerance, self.order)),
-            Criterion::Angle { theta } => (CUT * theta.min(1.0), 0.0, theta / 2.0),
+            Criterion::Error { .. } => CUT,
+            Criterion::Angle { theta } => CUT * theta.min(1.0),
         }
+    }
+
+    /// Returns the tolerance of errors.
+    pub fn tolerance(&self) -> f64 {
+        match self.criterion {
+            Criterion::Error { tolerance } => tolerance,
+            Criterion::Angle { .. } => 0.0,
+        }
+    }
+
+    /// Returns how much the accelerations of a group may vary.
+    pub fn variation(&self) -> f64 {
+        match self.criterion {
+            Criterion::Error { tolerance } => criterion::variation(tolerance, self.order),
+            Criterion::Angle { theta } => theta / 2.0,
+        }
+    }
+
+    /// Whether the criterion is that by angle.
+    pub fn is_by_angle(&self) -> bool {
+        matches!(self.criterion, Criterion::Angle { .. })
     }
 }
 
@@ -111,7 +129,7 @@ pub fn gathered(
 }
 
 /// Puts sorted items where their order says.
-fn put_back<T: Copy + Send + Sync>(order: &[u32], sorted: &[T], into: &mut [T], threads: &Threads) {
+pub fn put_back<T: Copy + Send + Sync>(order: &[u32], sorted: &[T], into: &mut [T], threads: &Threads) {
     // Each thread looks at all and takes those of its part, to which no other one writes.
     let of_thread = into.len().div_ceil(threads.count()).max(PIECE);
     threads.each(into.chunks_mut(of_thread).enumerate(), |(part, into)| {
@@ -144,116 +162,55 @@ impl<E: Number> TreeSums<'_, E> {
             return Ok(counts);
         }
         let begin = Instant::now();
-        let (threads, pool) = (self.threads, self.pool);
-        let tree = Octree::new(sources.positions, threads, pool)?;
-        // Those that are one array need not be compared.
-        let is_one = std::ptr::eq(sinks.positions, sources.positions);
-        let is_same = is_one || sinks.positions == sources.positions;
-        let own_tree = if is_same { None } else { Some(Octree::new(sinks.positions, threads, pool)?) };
-        let mut of_sources =
-            Sources::<E>::new(tree, (sources.positions, sources.masses), settings.softening2, (threads, pool))?;
+        let trees = Trees::new(self, sources, sinks)?;
         counts.seconds[0] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        let has_dipoles = of_sources.has_negative || of_sources.units.has_tiny_cells;
-        let expansions = E::expansions(settings.level, settings.order, has_dipoles);
-        of_sources.expand(&*expansions, settings.criterion, sources.positions, (threads, pool))?;
-        let units = of_sources.units;
-        let sink_tree = own_tree.as_ref().unwrap_or(&of_sources.tree);
-        let own_positions =
-            own_tree.as_ref().map(|tree| self.own_positions(tree, sinks.positions, units.length)).transpose()?;
-        let positions = own_positions.as_ref().unwrap_or(&of_sources.positions);
-        let (places, alike) = self.places(&of_sources.tree, sink_tree, (sources, sinks), settings.skip_own_index)?;
-        let mut extents = sinks::extents::<E>(sink_tree, positions, &units, (threads, pool))?;
+        let spread = trees.spread(sources.masses);
+        let mut passes = Passes::new(self, trees, (sources, sinks), settings, &spread)?;
+        let (places, alike) = self.places(&passes, (sources, sinks), &[], false)?;
         counts.seconds[1] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        counts.cells = of_sources.tree.cells.len() as u64;
-        let first = &[0];
-        let softening2 = settings.softening2 * units.length * units.length;
-        let tests = |cut: f64, least2: f64| Tests {
-            softening2: E::from_f64(softening2),
-            cut2: E::from_f64(cut * cut),
-            least2: E::from_f64(least2),
-            by_angle: matches!(settings.criterion, Criterion::Angle { .. }),
-        };
-        let (cut, tolerance, variation) = settings.limits();
-        let of_order = if size_of::<E>() == 4 { criterion::least_s2(settings.order) } else { 0.0 };
-        let least2 = units.least2.max(of_order);
-        let mut accelerations = pool.unwritten(sinks.positions.len(), [0.0; 2], "accelerations of sinks")?;
-        let coarse = Coarse {
-            sources: &of_sources,
-            expansions: &*expansions,
-            tree: sink_tree,
-            extents: &extents,
-            positions,
-            tests: tests(FIRST_CUT, units.least2),
-            variation,
-        };
-        let walked = walk::walk(&coarse, sink_tree, first, &mut accelerations, threads)?;
-        counts.coarse = walked.iter().map(|(_, counted)| counted).sum();
-        sinks::set_accelerations(sink_tree, &mut extents, &accelerations, variation, threads);
+        counts.cells = passes.sources.tree.cells.len() as u64;
+        counts.coarse = passes.first(self)?;
         counts.seconds[2] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        let walk = Walk {
-            with: self,
-            sources: &of_sources,
-            expansions: &*expansions,
-            tree: sink_tree,
-            extents: &extents,
-            positions,
-            places: &places,
-            alike: alike.as_ref(),
-            tests: tests(cut, least2),
-            accelerations: &accelerations,
-            tolerance,
-            softening2,
-        };
-        let mut sorted = pool.unwritten(sinks.positions.len(), [0.0; 4], "forces")?;
-        for scratch in walk::walk(&walk, sink_tree, first, &mut sorted, threads)? {
-            counts.add(&scratch.counts);
-        }
-        put_back(&sink_tree.order, &sorted, forces, threads);
+        counts.add(&passes.second(self, (&places, alike.as_ref()), forces)?);
         counts.seconds[3] = begin.elapsed().as_secs_f64();
         Ok(counts)
     }
 
-    /// Returns the coordinates of sinks in the order of their own tree, in units of this length.
-    fn own_positions(&self, tree: &Octree, positions: &[[f64; 3]], length: f64) -> Result<[Pooled<f64>; 3]> {
-        let scaled = |body: usize| {
-            let [x, y, z] = positions[body].map(|coordinate| coordinate * length);
-            [x, y, z, 0.0]
-        };
-        let [x, y, z, _] = gathered(&tree.order, (self.threads, self.pool), scaled)?;
-        Ok([x, y, z])
-    }
-
     /// Returns for each sink, in sorted order, the sorted place of the first source that exerts no
     /// force on it, or -1, and the sources that have the same index, if any have.
-    fn places(
+    /// `foreign` are indices and places of sources of other ranks. Indices may be known to be distinct.
+    pub fn places(
         &self,
-        tree: &Octree,
-        sink_tree: &Octree,
+        passes: &Passes<E>,
         (sources, sinks): (Points, Points),
-        skip_own_index: bool,
+        foreign: &[(i32, i32)],
+        is_distinct: bool,
     ) -> Result<(Pooled<i32>, Option<Alike>)> {
         let what = "places of sinks";
         let count = sinks.positions.len();
-        if !skip_own_index {
+        if !passes.settings.skip_own_index {
             return Ok((self.pool.filled(count, -1, what)?, None));
         }
-        let is_ascending = sources.indices.is_sorted_by(|one, next| one < next);
-        let are_sources = std::ptr::eq(tree, sink_tree) && sources.indices == sinks.indices;
-        if is_ascending && are_sources {
+        let (tree, sink_tree) = (&passes.sources.tree, passes.sinks().0);
+        let is_ascending = foreign.is_empty() && sources.indices.is_sorted_by(|one, next| one < next);
+        let are_sources = passes.is_one_tree() && sources.indices == sinks.indices;
+        if (is_ascending || is_distinct) && are_sources && foreign.is_empty() {
             return Ok((self.pool.collected(0..count as i32, what)?, None));
         }
         let mut table: Vec<(i32, i32)> = memory::filled(tree.order.len(), (0, 0), what)?;
         for (body, place) in tree.order.iter().zip(0..) {
             table[*body as usize] = (sources.indices[*body as usize], place);
         }
+        memory::reserve(&mut table, foreign.len(), what)?;
+        table.extend_from_slice(foreign);
         if !is_ascending {
             table.sort_unstable();
         }
         let is_repeated = !is_ascending && table.windows(2).any(|pair| pair[0].0 == pair[1].0);
-        let alike = if is_repeated { Some(Alike::of(&table)?) } else { None };
+        let alike = if is_repeated { Some(Alike::of(&table, passes.sources.bodies())?) } else { None };
         let of_sink = |sink: &u32| {
             let index = sinks.indices[*sink as usize];
             let place = table.partition_point(|(of_source, _)| *of_source < index);
@@ -272,10 +229,11 @@ pub struct Alike {
 }
 
 impl Alike {
-    /// Makes it from the index and the place of each source, in their order.
-    fn of(table: &[(i32, i32)]) -> Result<Alike> {
-        let filled = || memory::filled(table.len(), -1, "sources of an index");
-        let mut alike = Alike { firsts: filled()?, nexts: filled()? };
+    /// Makes it from the index and the place of each source, in their order. Among the places of
+    /// `bodies` are some that no sink leaves out.
+    fn of(table: &[(i32, i32)], bodies: usize) -> Result<Alike> {
+        let filled = |place| memory::filled(bodies, place, "sources of an index");
+        let mut alike = Alike { firsts: filled(OF_NO_SINK)?, nexts: filled(-1)? };
         for of_index in table.chunk_by(|one, next| one.0 == next.0) {
             for (number, (_, place)) in of_index.iter().enumerate() {
                 alike.firsts[*place as usize] = of_index[0].1;

@@ -1,0 +1,271 @@
+//! What a rank does of forces that ranks sum by a tree together. How they speak is no matter here:
+//! what goes from rank to rank are words of 64 bits.
+
+use std::sync::Arc;
+
+use kyoho_core::{BufferPool, Interaction, Level, Pooled, Result, TreeBlock, memory};
+use kyoho_hal::threads::Threads;
+use kyoho_laws::simd::expansions::Number;
+use kyoho_laws::simd::kernel::Kernel;
+
+use super::block::points;
+use super::essential::{Essential, Region, Test};
+use super::passes::{Passes, Trees};
+use super::sources::Spread;
+use super::sums::{Points, Settings, TreeSums};
+use crate::accuracy::Method;
+use crate::bodies::Bodies;
+
+/// The name of words in errors about memory.
+const WHAT: &str = "words for other ranks";
+
+/// Words for each rank, or of each, one after another.
+#[derive(Debug, Default)]
+pub struct RankWords {
+    /// The words.
+    pub words: Pooled<u64>,
+    /// The words of each rank.
+    pub counts: Vec<usize>,
+}
+
+impl RankWords {
+    /// Joins the words of each rank.
+    pub fn of(parts: &[Vec<u64>]) -> Result<RankWords> {
+        let mut words = memory::room(parts.iter().map(Vec::len).sum(), WHAT)?;
+        parts.iter().for_each(|part| words.extend_from_slice(part));
+        Ok(RankWords { words: words.into(), counts: memory::collected(parts.iter().map(Vec::len), WHAT)? })
+    }
+
+    /// Gathers what `write` appends for each item.
+    fn written<T>(
+        items: &[T],
+        pool: &BufferPool,
+        write: impl Fn(&T, &mut Vec<u64>) -> Result<()>,
+    ) -> Result<RankWords> {
+        let (mut words, mut counts) = (pool.room(0, WHAT)?, memory::room(items.len(), WHAT)?);
+        for item in items {
+            let before = words.len();
+            write(item, &mut words)?;
+            counts.push(words.len() - before);
+        }
+        Ok(RankWords { words, counts })
+    }
+
+    /// Returns the words of each rank.
+    pub fn each(&self) -> impl ExactSizeIterator<Item = &[u64]> {
+        let mut rest = &self.words[..];
+        self.counts.iter().map(move |count| {
+            let (words, others) = rest.split_at(*count);
+            rest = others;
+            words
+        })
+    }
+}
+
+/// The forces of a call on the sinks of a domain, step by step, in the order of the functions. Between
+/// two steps ranks exchange what the first one returns.
+pub trait DomainForces: Send {
+    /// Makes the trees of sources and sinks, which are the sources where they are none, and returns what
+    /// the units of all ranks follow from. Flags: whether sinks leave out sources with their index, and
+    /// whether each source of all ranks is known to have another one.
+    fn begin(&mut self, bodies: (Bodies, Option<Bodies>), asked: TreeBlock, flags: (bool, bool)) -> Result<Spread>;
+    /// Makes the moments, and returns where the sinks are, as about so many regions at most.
+    fn expand(&mut self, spread: &Spread, most: usize) -> Result<Vec<Region>>;
+    /// Returns the cells for the first pass of each rank, in whose regions sinks are.
+    fn cells_for_first(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords>;
+    /// Makes the first pass, and returns where the sinks are, with bounds of errors.
+    fn first(&mut self, cells: &RankWords, most: usize) -> Result<Vec<Region>>;
+    /// Returns the cells and bodies for the second pass of each rank.
+    fn cells_for_second(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords>;
+    /// Returns the sources, as [`Essential`] has bodies, that have one of these indices and did not go
+    /// to a rank as such: for each index the rank that asks.
+    fn own_sources(&self, asked: &[(i32, usize)], ranks: usize) -> Result<RankWords>;
+    /// Makes the second pass, and returns the potential and the acceleration of each sink. `alone` are
+    /// sources with indices of sinks that are in cells without their bodies.
+    fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Pooled<[f64; 4]>>;
+    /// Returns the indices of sources and sinks.
+    fn indices(&self) -> [&[i32]; 2];
+    /// Ends the call. Its memory is kept for the next one.
+    fn end(&mut self);
+}
+
+/// A domain: sources and sinks of a rank that are near one another.
+pub struct Domain<E: Number> {
+    kernel: Box<dyn Kernel<E>>,
+    interaction: Arc<Interaction>,
+    threads: Threads,
+    level: Level,
+    pool: BufferPool,
+    sources: Bodies,
+    /// The sinks, if they are not the sources.
+    sinks: Option<Bodies>,
+    /// Whether each source of all ranks is known to have an index of its own.
+    is_distinct: bool,
+    settings: Option<Settings>,
+    trees: Option<Trees>,
+    passes: Option<Passes<E>>,
+    /// The cells of each rank, of which it gets those that it needs.
+    essential: Vec<Essential>,
+}
+
+impl<E: Number> Domain<E> {
+    /// Makes one that sums near pairs by a kernel.
+    pub fn new(kernel: Box<dyn Kernel<E>>, interaction: Arc<Interaction>, threads: usize, level: Level) -> Domain<E> {
+        Domain {
+            kernel,
+            interaction,
+            threads: Threads::new(threads),
+            level,
+            pool: BufferPool::default(),
+            sources: Bodies::default(),
+            sinks: None,
+            is_distinct: false,
+            settings: None,
+            trees: None,
+            passes: None,
+            essential: Vec::new(),
+        }
+    }
+
+    fn with(&self) -> TreeSums<'_, E> {
+        TreeSums { kernel: &*self.kernel, interaction: &self.interaction, threads: &self.threads, pool: &self.pool }
+    }
+
+    fn points(&self) -> (Points<'_>, Points<'_>) {
+        let sources = points(&self.sources);
+        (sources, self.sinks.as_ref().map_or(sources, points))
+    }
+
+    fn passes(&self) -> Result<&Passes<E>> {
+        self.passes.as_ref().ok_or_else(out_of_order)
+    }
+
+    /// Chooses the cells for each rank but this one.
+    fn choose(&self, rank: usize, regions: &[&[Region]], test: Test, is_first: bool) -> Result<Vec<Essential>> {
+        let passes = self.passes()?;
+        let limits = if is_first { passes.first_limits() } else { passes.limits() };
+        let mut chosen = memory::collected(regions.iter().map(|_| Ok(Essential::default())), WHAT)?;
+        self.threads.each(chosen.iter_mut().zip(regions).enumerate(), |(to, (chosen, regions))| {
+            if to != rank {
+                *chosen = Essential::new(&passes.sources, regions, test, &limits);
+            }
+        });
+        let mut all = memory::room(chosen.len(), WHAT)?;
+        for chosen in chosen {
+            all.push(chosen?);
+        }
+        Ok(all)
+    }
+}
+
+fn out_of_order() -> kyoho_core::Error {
+    kyoho_core::Error::Internal { what: "steps of a tree over ranks came in another order".into() }
+}
+
+impl<E: Number> DomainForces for Domain<E> {
+    fn begin(
+        &mut self,
+        bodies: (Bodies, Option<Bodies>),
+        asked: TreeBlock,
+        (skip_own_index, is_distinct): (bool, bool),
+    ) -> Result<Spread> {
+        self.end();
+        self.pool.begin();
+        (self.sources, self.sinks) = bodies;
+        self.is_distinct = is_distinct;
+        let Method::Cells { order, criterion } = Method::of(asked.accuracy) else {
+            return Err(kyoho_core::Error::Internal { what: "a walk without a stack over ranks".into() });
+        };
+        let settings = Settings { order, criterion, softening2: asked.softening2, skip_own_index, level: self.level };
+        self.settings = Some(settings);
+        let (sources, sinks) = self.points();
+        let trees = Trees::new(&self.with(), sources, sinks)?;
+        let spread = trees.spread(sources.masses);
+        self.trees = Some(trees);
+        Ok(spread)
+    }
+
+    fn expand(&mut self, spread: &Spread, most: usize) -> Result<Vec<Region>> {
+        let (trees, settings) = (self.trees.take().ok_or_else(out_of_order)?, self.settings.ok_or_else(out_of_order)?);
+        let passes = Passes::new(&self.with(), trees, self.points(), &settings, spread)?;
+        let regions = passes.regions(most, true)?;
+        self.passes = Some(passes);
+        Ok(regions)
+    }
+
+    fn cells_for_first(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords> {
+        let chosen = self.choose(rank, regions, Test::Distance, true)?;
+        let sources = &self.passes()?.sources;
+        RankWords::written(&chosen, &self.pool, |chosen, words| chosen.write_records(sources, words))
+    }
+
+    fn first(&mut self, cells: &RankWords, most: usize) -> Result<Vec<Region>> {
+        let mut passes = self.passes.take().ok_or_else(out_of_order)?;
+        let own = passes.sources.tree.cells.len();
+        passes.join(cells.each(), 0, &[])?;
+        passes.first(&self.with())?;
+        passes.keep_cells(own);
+        let regions = passes.regions(most, false)?;
+        self.passes = Some(passes);
+        Ok(regions)
+    }
+
+    fn cells_for_second(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords> {
+        let passes = self.passes()?;
+        let chosen = self.choose(rank, regions, Test::of(&passes.settings), false)?;
+        let indices = &self.sources.indices;
+        let index = |place: usize| indices[passes.sources.tree.order[place] as usize];
+        let (sources, stride) = (&passes.sources, passes.expansions.stride());
+        let write = |chosen: &Essential, words: &mut Vec<u64>| chosen.write_all(sources, stride, index, words);
+        let written = RankWords::written(&chosen, &self.pool, write)?;
+        self.essential = chosen;
+        Ok(written)
+    }
+
+    fn own_sources(&self, asked: &[(i32, usize)], ranks: usize) -> Result<RankWords> {
+        let (sources, indices) = (&self.passes()?.sources, &self.sources.indices);
+        let mut parts = memory::filled(ranks, Vec::new(), WHAT)?;
+        if asked.is_empty() {
+            return RankWords::of(&parts);
+        }
+        let order = sources.tree.order.iter().zip(0_u32..);
+        let mut places = memory::collected(order.map(|(body, place)| (indices[*body as usize], place)), WHAT)?;
+        places.sort_unstable();
+        for (index, rank) in asked {
+            let first = places.partition_point(|(other, _)| other < index);
+            for (_, place) in places[first..].iter().take_while(|(other, _)| other == index) {
+                if !self.essential[*rank].has(*place) {
+                    memory::reserve(&mut parts[*rank], 5, WHAT)?;
+                    parts[*rank].extend(sources.body(*place as usize).map(f64::to_bits));
+                    parts[*rank].push(u64::from(*index as u32));
+                }
+            }
+        }
+        RankWords::of(&parts)
+    }
+
+    fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Pooled<[f64; 4]>> {
+        let mut passes = self.passes.take().ok_or_else(out_of_order)?;
+        let stride = passes.expansions.stride();
+        let foreign = passes.join(cells.each(), stride, alone)?;
+        let (sources, sinks) = self.points();
+        let mut forces = self.pool.unwritten(sinks.positions.len(), [0.0; 4], "forces by a tree")?;
+        let with = self.with();
+        // Sinks that are sources leave out themselves alone, where no other source has their index.
+        let foreign = if self.is_distinct && self.sinks.is_none() { &[] } else { &foreign[..] };
+        let (places, alike) = with.places(&passes, (sources, sinks), foreign, self.is_distinct)?;
+        passes.second(&with, (&places, alike.as_ref()), &mut forces)?;
+        Ok(forces)
+    }
+
+    fn indices(&self) -> [&[i32]; 2] {
+        let (sources, sinks) = self.points();
+        [sources.indices, sinks.indices]
+    }
+
+    fn end(&mut self) {
+        (self.trees, self.passes) = (None, None);
+        self.essential = Vec::new();
+        (self.sources, self.sinks) = (Bodies::default(), None);
+    }
+}

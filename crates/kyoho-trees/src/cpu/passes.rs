@@ -1,0 +1,203 @@
+//! The trees of a call, and the two passes through the cells of its sinks.
+
+use crate::criterion::{self, FIRST_CUT};
+use kyoho_core::{Pooled, Result};
+use kyoho_laws::simd::expansions::{Expansions, Number, Tests};
+
+use super::first_pass::Coarse;
+use super::octree::Octree;
+use super::second_pass::Walk;
+use super::sinks::{self, Extent};
+use super::sources::{Sources, Spread, TreeUnits};
+use super::sums::{Alike, Counts, Points, Settings, TreeSums, gathered, put_back};
+use super::walk;
+
+/// The trees of the sources and of the sinks, which may be one.
+pub struct Trees {
+    of_sources: Octree,
+    /// The tree of the sinks, if it is another one.
+    of_sinks: Option<Octree>,
+}
+
+/// What the passes of a call read.
+pub struct Passes<E: Number> {
+    pub sources: Sources<E>,
+    pub expansions: Box<dyn Expansions<E>>,
+    /// The tree of the sinks with their coordinates, if it is another one than that of the sources.
+    own: Option<(Octree, [Pooled<f64>; 3])>,
+    pub extents: Pooled<Extent>,
+    pub settings: Settings,
+    /// The cells of sources that a walk begins with.
+    pub roots: Vec<u32>,
+    /// The acceleration of each sink by the first pass, or of its leaf, and its derivatives.
+    accelerations: Pooled<[f64; 2]>,
+}
+
+/// The distances and errors at which a pass accepts expansions.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The largest sum of two radii over the distance.
+    pub cut: f64,
+    /// The least squared distance.
+    pub least2: f64,
+    /// The squared softening, in the units of the tree.
+    pub softening2: f64,
+}
+
+impl Trees {
+    /// Makes the trees of sources and sinks.
+    pub fn new<E: Number>(with: &TreeSums<E>, sources: Points, sinks: Points) -> Result<Trees> {
+        let of_sources = Octree::new(sources.positions, with.threads, with.pool)?;
+        // Those that are one array need not be compared.
+        let is_one = std::ptr::eq(sinks.positions, sources.positions);
+        let is_same = is_one || sinks.positions == sources.positions;
+        let of_sinks = if is_same { None } else { Some(Octree::new(sinks.positions, with.threads, with.pool)?) };
+        Ok(Trees { of_sources, of_sinks })
+    }
+
+    /// Returns what the units of the tree of sources follow from.
+    pub fn spread(&self, masses: &[f64]) -> Spread {
+        Spread::new(&self.of_sources, masses)
+    }
+}
+
+impl<E: Number> Passes<E> {
+    /// Makes the moments of the cells of sources, and the extents of those of sinks.
+    pub fn new(
+        with: &TreeSums<E>,
+        trees: Trees,
+        (sources, sinks): (Points, Points),
+        settings: &Settings,
+        spread: &Spread,
+    ) -> Result<Passes<E>> {
+        let on = (with.threads, with.pool);
+        let units = TreeUnits::new::<E>(spread, settings.softening2);
+        let has_negative = spread.has_negative != 0;
+        let bodies = (sources.positions, sources.masses);
+        let mut of_sources = Sources::<E>::new(trees.of_sources, bodies, (units, has_negative), on)?;
+        let expansions = E::expansions(settings.level, settings.order, has_negative || units.has_tiny_cells);
+        of_sources.expand(&*expansions, settings.criterion, sources.positions, on)?;
+        let scaled = |body: usize| {
+            let [x, y, z] = sinks.positions[body].map(|coordinate| coordinate * units.length);
+            [x, y, z, 0.0]
+        };
+        let own = match trees.of_sinks {
+            None => None,
+            Some(tree) => {
+                let [x, y, z, _] = gathered(&tree.order, on, scaled)?;
+                Some((tree, [x, y, z]))
+            }
+        };
+        let (sink_tree, positions) = match &own {
+            None => (&of_sources.tree, &of_sources.positions),
+            Some((tree, positions)) => (tree, positions),
+        };
+        let extents = sinks::extents::<E>(sink_tree, positions, &units, on)?;
+        let accelerations = with.pool.unwritten(sinks.positions.len(), [0.0; 2], "accelerations of sinks")?;
+        let roots = kyoho_core::memory::collected((0..1).take(of_sources.tree.cells.len()), "roots of trees")?;
+        let settings = *settings;
+        Ok(Passes { sources: of_sources, expansions, own, extents, settings, roots, accelerations })
+    }
+
+    /// Returns the tree of the sinks, and their coordinates in sorted order.
+    pub fn sinks(&self) -> (&Octree, &[Pooled<f64>; 3]) {
+        match &self.own {
+            None => (&self.sources.tree, &self.sources.positions),
+            Some((tree, positions)) => (tree, positions),
+        }
+    }
+
+    /// Whether the sinks have the tree of the sources.
+    pub fn is_one_tree(&self) -> bool {
+        self.own.is_none()
+    }
+
+    /// Returns the acceleration of a sink by the first pass.
+    pub fn acceleration(&self, sink: usize) -> f64 {
+        self.accelerations[sink][0]
+    }
+
+    /// Returns the limits of the first pass.
+    pub fn first_limits(&self) -> Limits {
+        Limits { cut: FIRST_CUT, least2: self.sources.units.least2, softening2: self.softening2() }
+    }
+
+    /// Returns the limits of the second pass.
+    pub fn limits(&self) -> Limits {
+        let of_order = if size_of::<E>() == 4 { criterion::least_s2(self.settings.order) } else { 0.0 };
+        let least2 = self.sources.units.least2.max(of_order);
+        Limits { cut: self.settings.cut(), least2, softening2: self.softening2() }
+    }
+
+    /// Returns the squared softening in the units of the tree.
+    fn softening2(&self) -> f64 {
+        let length = self.sources.units.length;
+        self.settings.softening2 * length * length
+    }
+
+    fn tests(&self, limits: Limits) -> Tests<E> {
+        Tests {
+            softening2: E::from_f64(limits.softening2),
+            cut2: E::from_f64(limits.cut * limits.cut),
+            least2: E::from_f64(limits.least2),
+            by_angle: self.settings.is_by_angle(),
+        }
+    }
+
+    /// Finds how large the accelerations of the sinks are, and returns the number of tests.
+    pub fn first(&mut self, with: &TreeSums<E>) -> Result<u64> {
+        let mut accelerations = std::mem::take(&mut self.accelerations);
+        let variation = self.settings.variation();
+        let (tree, positions) = self.sinks();
+        let coarse = Coarse {
+            sources: &self.sources,
+            expansions: &*self.expansions,
+            tree,
+            extents: &self.extents,
+            positions,
+            tests: self.tests(self.first_limits()),
+            variation,
+        };
+        let walked = walk::walk(&coarse, tree, &self.roots, &mut accelerations, with.threads)?;
+        let tree = match &self.own {
+            None => &self.sources.tree,
+            Some((tree, _)) => tree,
+        };
+        sinks::set_accelerations(tree, &mut self.extents, &accelerations, variation, with.threads);
+        self.accelerations = accelerations;
+        Ok(walked.iter().map(|(_, counted)| counted).sum())
+    }
+
+    /// Sums the forces on the sinks, each of which leaves out the source at its place and those of
+    /// the same index.
+    pub fn second(
+        &self,
+        with: &TreeSums<E>,
+        (places, alike): (&[i32], Option<&Alike>),
+        forces: &mut [[f64; 4]],
+    ) -> Result<Counts> {
+        let (tree, positions) = self.sinks();
+        let limits = self.limits();
+        let walk = Walk {
+            with,
+            sources: &self.sources,
+            expansions: &*self.expansions,
+            tree,
+            extents: &self.extents,
+            positions,
+            places,
+            alike,
+            tests: self.tests(limits),
+            accelerations: &self.accelerations,
+            tolerance: self.settings.tolerance(),
+            softening2: limits.softening2,
+        };
+        let mut counts = Counts::default();
+        let mut sorted = with.pool.unwritten(forces.len(), [0.0; 4], "forces")?;
+        for scratch in walk::walk(&walk, tree, &self.roots, &mut sorted, with.threads)? {
+            counts.add(&scratch.counts);
+        }
+        put_back(&tree.order, &sorted, forces, with.threads);
+        Ok(counts)
+    }
+}
