@@ -203,7 +203,7 @@ pub fn numbers(given: &[u32], default: &[u32]) -> Vec<usize> {
 /// names some.
 pub fn settings(common: &Common, with_all_devices: bool) -> Result<Settings> {
     let mut settings = common.machine.settings()?;
-    if with_all_devices && common.machine.devices.is_none() {
+    if with_all_devices && common.machine.place.devices.is_none() {
         settings.devices = DeviceChoice { wanted: Wanted::All, because: "the figure".into(), of_gpus: false };
     }
     Ok(settings)

@@ -35,7 +35,7 @@ const fn work(row: usize) -> usize {
 /// tolerance, which falls with this power of its length.
 fn step_factor(ratio: f64, power: i64) -> f64 {
     let [least, largest] = FACTORS;
-    if !(ratio < 1e40) {
+    if ratio.is_nan() || ratio >= 1e40 {
         least
     } else if ratio < 1e-40 {
         largest
