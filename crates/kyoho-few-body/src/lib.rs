@@ -7,6 +7,7 @@
 //! length. A [`Perturbation`] is all that a system knows of what lies outside it.
 
 pub mod averaged;
+mod crossing;
 mod ensemble;
 mod evolve;
 mod extrapolation;

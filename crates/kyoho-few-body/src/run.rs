@@ -2,6 +2,7 @@
 
 use kyoho_core::{Result, memory};
 
+use crate::crossing::{self, crossing};
 use crate::evolve::{End, Outcome, centre, put};
 use crate::extrapolation::{Attempt, Extrapolation};
 use crate::hierarchy::{Binary, Hierarchy};
@@ -20,8 +21,6 @@ const FIRST_STEP: f64 = 0.1;
 /// A passage is looked at closely where the orbit's pericentre is below this many times the distance at
 /// which the bodies touch.
 const NEAR: f64 = 2.0;
-/// Halvings that find the place of a passage or a touch within a step.
-const HALVINGS: usize = 50;
 
 /// How near two bodies end a system, and whether as a merger.
 struct Contact {
@@ -301,31 +300,27 @@ impl<'a> Run<'a> {
             run.extrapolation.repeat(&mut run.motion, clock, &run.state, part * step);
             run.motion.pair(&run.extrapolation.end, place)
         };
-        // The pericentre, or the end of the step if the bodies still approach then.
-        let (mut low, mut high) = (0.0, 1.0);
-        let [separation, velocity] = at(self, 1.0);
-        if dot(separation, velocity) > 0.0 {
-            for _ in 0..HALVINGS {
-                let middle = 0.5 * (low + high);
-                let [separation, velocity] = at(self, middle);
-                if norm(separation) < touch {
-                    high = middle;
-                    break;
-                }
-                if dot(separation, velocity) > 0.0 { high = middle } else { low = middle }
-            }
+        // The pericentre, or the end of the step if the bodies still approach then; earlier if they touch.
+        let mut high = 1.0;
+        let ahead = |run: &mut Self, part: f64| {
+            let [separation, velocity] = at(run, part);
+            (norm(separation) >= touch).then(|| dot(separation, velocity))
+        };
+        let [before, speed] = self.pairs[0][place];
+        if let Some(value) = ahead(self, 1.0).filter(|&value| value > 0.0) {
+            high = crossing([0.0, 1.0], [dot(before, speed), value], |part| ahead(self, part));
         }
+        let depth = |separation: Vector| touch * touch - dot(separation, separation);
         let [separation, _] = at(self, high);
-        if norm(separation) >= touch {
+        let at_high = depth(separation);
+        if at_high <= 0.0 {
             return None;
         }
-        low = 0.0;
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (low + high);
-            let [separation, _] = at(self, middle);
-            if norm(separation) < touch { high = middle } else { low = middle }
+        let at_low = depth(before);
+        if at_low >= 0.0 {
+            return Some(crossing::WIDTH);
         }
-        Some(high)
+        Some(crossing([0.0, high], [at_low, at_high], |part| Some(depth(at(self, part)[0]))))
     }
 
     /// Writes the bodies back.
