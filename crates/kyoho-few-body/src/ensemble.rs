@@ -1,7 +1,5 @@
 //! Many systems at once; results depend neither on the machine nor on how it shares them.
 
-use std::collections::BTreeMap;
-
 use kyoho_core::{Error, Result, memory};
 use kyoho_hal::Backend;
 use kyoho_hal::threads::Threads;
@@ -43,21 +41,21 @@ impl Machine {
         outcomes: &mut [Option<Result<Outcome>>],
         options: &Options,
     ) -> Result<()> {
-        let mut groups: BTreeMap<usize, Vec<Job>> = BTreeMap::new();
+        // By the number of bodies.
+        let mut groups = [const { Vec::new() }; LARGEST + 1];
         for (system, outcome) in systems.iter_mut().zip(outcomes) {
             let bodies = system.masses.len();
             if (2..=LARGEST).contains(&bodies) && !is_kepler_problem(system, options) {
-                memory::push(groups.entry(bodies).or_default(), Job { system, outcome }, "systems")?;
+                memory::push(&mut groups[bodies], Job { system, outcome }, "systems")?;
             }
         }
-        if self.is_automatic {
-            groups.retain(|_, jobs| jobs.len() >= FEWEST_ON_DEVICES);
-        }
-        if groups.is_empty() {
+        let fewest = if self.is_automatic { FEWEST_ON_DEVICES } else { 1 };
+        let pays = |jobs: &Vec<Job>| jobs.len() >= fewest;
+        if !groups.iter().any(pays) {
             return Ok(());
         }
         let mut devices = gpu::open(self.backend, &self.devices)?;
-        groups.into_values().try_for_each(|jobs| devices.evolve(jobs, options, &self.threads))
+        groups.into_iter().filter(pays).try_for_each(|jobs| devices.evolve(jobs, options, &self.threads))
     }
 }
 

@@ -11,11 +11,11 @@ pub mod rules;
 mod tests;
 
 use kyoho_core::{Result, memory};
-use kyoho_hal::Backend;
 use kyoho_hal::cuda::Cuda;
 use kyoho_hal::gpu::Gpu;
 use kyoho_hal::opencl::OpenCl;
 use kyoho_hal::threads::Threads;
+use kyoho_hal::{Backend, boxed};
 use kyoho_methods::gpu::code;
 
 use crate::options::Options;
@@ -43,8 +43,8 @@ pub trait Ensembles {
 /// Opens devices.
 pub fn open(backend: Backend, numbers: &[usize]) -> Result<Box<dyn Ensembles>> {
     match backend {
-        Backend::OpenCl => Ok(Box::new(Gpus::open(numbers, OpenCl::open)?)),
-        _ => Ok(Box::new(Gpus::open(numbers, Cuda::open)?)),
+        Backend::OpenCl => Ok(boxed(Gpus::open(numbers, OpenCl::open)?, "devices")?),
+        _ => Ok(boxed(Gpus::open(numbers, Cuda::open)?, "devices")?),
     }
 }
 
@@ -104,7 +104,7 @@ impl<G: Gpu> Gpus<G> {
         self.0.iter().map(settled).fold(Ok(()), Result::and)
     }
 
-    /// Evolves systems until those that are left are too few for the devices; returns them.
+    /// Evolves systems until those that are left, in the groups, are too few for the devices.
     fn advance<'a>(
         &mut self,
         groups: &mut [Group<'a, G>],
