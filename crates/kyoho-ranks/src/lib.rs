@@ -2,8 +2,9 @@
 //!
 //! A rank has a [`System`] with its own sources. The sinks of a block go to all ranks, each sums its
 //! own sources on all of them, and a rank gets the sums on its own sinks back and adds them, in the
-//! order in which the sums of several devices are added. Nothing here knows how ranks speak: that is
-//! the [`Communicator`], which callers give, or [`threads`] for tests.
+//! order in which the sums of several devices are added. By a tree, in `trees`, copies of sources and
+//! sinks go to `domains` instead, and forces come back. Nothing here knows how ranks speak: that is the
+//! [`Communicator`], which callers give, or [`threads`] for tests.
 //!
 //! A [`Team`] are ranks that all know all bodies and advance them alike; its [`SharedSystem`] has the
 //! sources of one process, of which each rank sums its share.

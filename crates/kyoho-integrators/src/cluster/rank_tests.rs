@@ -307,7 +307,7 @@ fn what_is_not_over_ranks_is_refused() {
         let choices = Choices { dt_max: 0.1, ..SOFTENED };
         Cluster::over(Box::new(rank), Ok((system, choices))).err().unwrap().to_string()
     });
-    assert!(found[0].contains("forces by a tree over ranks"), "{}", found[0]);
+    assert!(found[0].contains("integration by a tree over ranks"), "{}", found[0]);
     let lost = on_ranks(2, Manners { fails_at: Some(9), ..Manners::default() }, |rank| {
         let mut cluster = with_bodies(over(rank, Order::Fourth, Precision::Double, SOFTENED), COUNT);
         [0, 1].map(|_| cluster.evolve_if(1.0, None, None).unwrap_err().code())

@@ -1,9 +1,11 @@
 //! Trees on CPU threads.
 //!
 //! `octree` sorts bodies and makes cells, `sources` their moments, `sinks` what passes need of
-//! cells of sinks. `sums` makes the two passes, each a `walk` through the cells of sinks:
-//! `first_pass` and
-//! `second_pass`, which leaves `near` sums. `neighbours` and `stackless` have trees of their own kind.
+//! cells of sinks. `sums` makes the two `passes`, each a `walk` through the cells of sinks:
+//! `first_pass` and `second_pass`, which leaves `near` sums. A `domain` is a rank's part of a tree of
+//! several: it tells `regions` of its sinks, chooses `essential` cells for those of others, and walks
+//! through the own ones `joined` with those that it gets. `neighbours` and `stackless` have trees of
+//! their own kind.
 
 pub mod block;
 mod cell_list;
