@@ -176,3 +176,21 @@ impl Communicator for ThreadRank {
         self.shared.end(true);
     }
 }
+
+/// Runs the same work on all ranks, each with a thread of its own, and returns what each finds.
+pub fn on_ranks<T: Send>(size: usize, manners: Manners, work: impl Fn(usize, ThreadRank) -> T + Sync) -> Vec<T> {
+    let found: Mutex<Vec<(usize, T)>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for (rank, mut communicator) in ThreadRank::all(size).into_iter().enumerate() {
+            communicator.manners = manners;
+            let (work, found) = (&work, &found);
+            scope.spawn(move || {
+                let result = work(rank, communicator);
+                found.lock().unwrap_or_else(PoisonError::into_inner).push((rank, result));
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, result)| result).collect()
+}

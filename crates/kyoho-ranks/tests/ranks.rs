@@ -1,13 +1,11 @@
 //! Systems over ranks, which are threads here, against systems of one process.
 
-use std::sync::Mutex;
-
 use kyoho_core::sinks::FromFn;
 use kyoho_core::{
     Error, Forces, Nearest, NeighbourCriterion, Order, Precision, Result, ResultCode, Scope, Sink, Source,
 };
 use kyoho_engine::{Setup, System};
-use kyoho_ranks::threads::{Manners, ThreadRank};
+use kyoho_ranks::threads::{Manners, ThreadRank, on_ranks};
 use kyoho_ranks::{Asked, RankedSystem};
 
 type Kind = (Order, Precision, Scope);
@@ -108,24 +106,6 @@ fn alone(kind: Kind, sources: &[Body], sinks: &[Sink]) -> Found {
         found.lists = (0..sinks.len()).map(|sink| system.neighbours(sink).unwrap().to_vec()).collect();
     }
     found
-}
-
-/// Runs the same work on all ranks, each with a thread of its own, and returns what each finds.
-fn on_ranks<T: Send>(size: usize, manners: Manners, work: impl Fn(usize, ThreadRank) -> T + Sync) -> Vec<T> {
-    let found: Mutex<Vec<(usize, T)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for (rank, mut communicator) in ThreadRank::all(size).into_iter().enumerate() {
-            communicator.manners = manners;
-            let (work, found) = (&work, &found);
-            scope.spawn(move || {
-                let result = work(rank, communicator);
-                found.lock().unwrap().push((rank, result));
-            });
-        }
-    });
-    let mut found = found.into_inner().unwrap();
-    found.sort_by_key(|(rank, _)| *rank);
-    found.into_iter().map(|(_, result)| result).collect()
 }
 
 fn over(communicator: ThreadRank, kind: Kind) -> RankedSystem {

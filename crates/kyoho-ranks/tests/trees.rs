@@ -1,12 +1,10 @@
 //! Forces by a tree over ranks, which are threads here, against the tree of one process and against
 //! direct sums.
 
-use std::sync::Mutex;
-
 use kyoho_core::sinks::FromFn;
 use kyoho_core::{Error, NeighbourCriterion, Order, Precision, Result, ResultCode, Sink, Source, TreeAccuracy, padded};
 use kyoho_engine::{Setup, System};
-use kyoho_ranks::threads::{Manners, ThreadRank};
+use kyoho_ranks::threads::{Manners, on_ranks};
 use kyoho_ranks::{Asked, RankedSystem};
 
 const SOFTENING2: f64 = 1e-6;
@@ -104,24 +102,6 @@ fn force(system: &mut RankedSystem, nj: usize, sinks: &[Body]) -> Result<Found> 
     let mut forces = Vec::new();
     system.wait(Ok(()), |of_sinks| forces = found(of_sinks.values))?;
     Ok(forces)
-}
-
-/// Runs the same work on all ranks, each with a thread of its own, and returns what each finds.
-fn on_ranks<T: Send>(size: usize, manners: Manners, work: impl Fn(usize, ThreadRank) -> T + Sync) -> Vec<T> {
-    let found: Mutex<Vec<(usize, T)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for (rank, mut communicator) in ThreadRank::all(size).into_iter().enumerate() {
-            communicator.manners = manners;
-            let (work, found) = (&work, &found);
-            scope.spawn(move || {
-                let result = work(rank, communicator);
-                found.lock().unwrap().push((rank, result));
-            });
-        }
-    });
-    let mut found = found.into_inner().unwrap();
-    found.sort_by_key(|(rank, _)| *rank);
-    found.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Returns what all ranks find together, each with its share of sources and sinks.

@@ -1,10 +1,8 @@
 //! Clusters over ranks, which are threads here, against clusters of one process.
 
-use std::sync::Mutex;
-
 use kyoho_core::{Order, Precision, Result, ResultCode};
 use kyoho_engine::{Setup, System};
-use kyoho_ranks::threads::{Manners, ThreadRank};
+use kyoho_ranks::threads::{self, Manners, ThreadRank};
 
 use super::*;
 use crate::body::Vector;
@@ -41,22 +39,9 @@ fn with_bodies(mut cluster: Cluster, count: i64) -> Cluster {
     cluster
 }
 
-/// Runs the same work on all ranks, each with a thread of its own, and returns what each finds.
+/// Runs the same work on all ranks, and returns what each finds.
 fn on_ranks<T: Send>(size: usize, manners: Manners, work: impl Fn(ThreadRank) -> T + Sync) -> Vec<T> {
-    let found: Mutex<Vec<(usize, T)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for (rank, mut communicator) in ThreadRank::all(size).into_iter().enumerate() {
-            communicator.manners = manners;
-            let (work, found) = (&work, &found);
-            scope.spawn(move || {
-                let result = work(communicator);
-                found.lock().unwrap().push((rank, result));
-            });
-        }
-    });
-    let mut found = found.into_inner().unwrap();
-    found.sort_by_key(|(rank, _)| *rank);
-    found.into_iter().map(|(_, result)| result).collect()
+    threads::on_ranks(size, manners, |_, rank| work(rank))
 }
 
 fn over(communicator: ThreadRank, order: Order, precision: Precision, choices: Choices) -> Cluster {
