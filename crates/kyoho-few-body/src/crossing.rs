@@ -4,7 +4,7 @@
 pub const WIDTH: f64 = 1.0 / (1u64 << 50) as f64;
 
 /// Returns the end above 0 of a bracket of [`WIDTH`] in which a function becomes positive. It is not
-/// positive at `low`, and positive at `high`; `values` are those there. Where `function` returns `None`,
+/// positive at `low`, and positive at `high`; the second pair are its values there. Where `function` returns `None`,
 /// the search ends with that place.
 ///
 /// I. F. D. Oliveira, R. H. C. Takahashi, ACM Transactions on Mathematical Software 47 (2020) 5: as few
@@ -17,7 +17,7 @@ pub fn crossing(
     let slope = 0.2 / (high - low);
     // How far from the middle a place may be, so that the bracket ends in time.
     let mut slack = 0.5 * WIDTH;
-    while 2.0 * slack < 2.0 * (high - low) {
+    while slack < high - low {
         slack *= 2.0;
     }
     while high - low > WIDTH {

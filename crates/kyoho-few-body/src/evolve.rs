@@ -1,6 +1,6 @@
 //! One system from its beginning to its end.
 
-use kyoho_core::{Error, Result, memory};
+use kyoho_core::{Error, Result};
 
 use crate::hierarchy::{Binary, Hierarchy};
 use crate::kepler;
@@ -49,12 +49,11 @@ pub struct Outcome {
 pub fn evolve(system: &mut System, options: &Options, perturbation: Option<&dyn Perturbation>) -> Result<Outcome> {
     options.check()?;
     system.check(options, 0)?;
-    let masses = memory::collected(system.masses.iter().map(|mass| options.gravity * mass), "masses")?;
     let is_alone = perturbation.is_none() && is_kepler_problem(system, options);
-    if is_alone && let Some(outcome) = evolve_two(system, &masses, options.time)? {
+    if is_alone && let Some(outcome) = evolve_two(system, &system.masses_by(options.gravity)?, options.time)? {
         return Ok(outcome);
     }
-    let mut run = Run::new(system, options, masses, perturbation)?;
+    let mut run = Run::new(system, options, perturbation)?;
     let end = match run.begin() {
         Some(end) => end,
         None => run.advance_to_end()?,

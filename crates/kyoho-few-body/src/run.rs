@@ -78,15 +78,10 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Takes a system whose numbers are allowed, with the masses times the gravitational constant.
-    pub fn new(
-        system: &System,
-        options: &'a Options,
-        masses: Vec<f64>,
-        perturbation: Option<&'a dyn Perturbation>,
-    ) -> Result<Run<'a>> {
+    /// Takes a system whose numbers are allowed.
+    pub fn new(system: &System, options: &'a Options, perturbation: Option<&'a dyn Perturbation>) -> Result<Run<'a>> {
         let relativity = options.speed_of_light.map(|(speed, terms)| Relativity::new(speed, terms));
-        let mut motion = Motion::new(masses, relativity, perturbation)?;
+        let mut motion = Motion::new(system.masses_by(options.gravity)?, relativity, perturbation)?;
         let centre = centre(&motion.masses, system);
         let relative = |rows: &[Vector], origin: Vector| {
             memory::collected(rows.iter().map(|&row| difference(row, origin)), "the bodies of a system")

@@ -68,10 +68,14 @@ impl System {
         Ok(())
     }
 
+    /// Returns the masses times this gravitational constant.
+    pub(crate) fn masses_by(&self, gravity: f64) -> Result<Vec<f64>> {
+        memory::collected(self.masses.iter().map(|mass| gravity * mass), "masses")
+    }
+
     /// Returns the bound pairs, and pairs of pairs, innermost first, with this gravitational constant.
     pub fn binaries(&self, gravity: f64) -> Result<Vec<Binary>> {
-        let masses = memory::collected(self.masses.iter().map(|mass| gravity * mass), "masses")?;
-        Ok(Hierarchy::of(&masses, &self.positions, &self.velocities)?.binaries)
+        Ok(Hierarchy::of(&self.masses_by(gravity)?, &self.positions, &self.velocities)?.binaries)
     }
 
     /// Returns the energy in the frame of the centre of mass, with this gravitational constant.

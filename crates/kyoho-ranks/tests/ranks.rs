@@ -1,5 +1,7 @@
 //! Systems over ranks, which are threads here, against systems of one process.
 
+mod common;
+
 use kyoho_core::sinks::FromFn;
 use kyoho_core::{
     Error, Forces, Nearest, NeighbourCriterion, Order, Precision, Result, ResultCode, Scope, Sink, Source,
@@ -7,6 +9,8 @@ use kyoho_core::{
 use kyoho_engine::{Setup, System};
 use kyoho_ranks::threads::{Manners, ThreadRank, on_ranks};
 use kyoho_ranks::{Asked, RankedSystem};
+
+use common::require_same_error;
 
 type Kind = (Order, Precision, Scope);
 
@@ -228,16 +232,6 @@ fn blocks_of_other_sizes_follow_one_another() {
     for (number, expected) in expected.iter().enumerate() {
         let all = found.iter().fold(Found::default(), |all, of_rank| all.and(of_rank[number].clone()));
         require_near(&all, expected, 1e-13);
-    }
-}
-
-/// Checks that all ranks have the same error of one rank.
-fn require_same_error(errors: &[Result<()>], rank: usize, code: ResultCode, words: &str) {
-    for error in errors {
-        let error = error.as_ref().expect_err("all ranks fail");
-        assert!(matches!(error, Error::OfRank { rank: of, .. } if *of == rank), "{error}");
-        assert_eq!(error.code(), code, "{error}");
-        assert!(error.to_string().contains(words), "{error}");
     }
 }
 

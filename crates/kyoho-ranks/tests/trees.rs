@@ -1,11 +1,15 @@
 //! Forces by a tree over ranks, which are threads here, against the tree of one process and against
 //! direct sums.
 
+mod common;
+
 use kyoho_core::sinks::FromFn;
-use kyoho_core::{Error, NeighbourCriterion, Order, Precision, Result, ResultCode, Sink, Source, TreeAccuracy, padded};
+use kyoho_core::{NeighbourCriterion, Order, Precision, Result, ResultCode, Sink, Source, TreeAccuracy, padded};
 use kyoho_engine::{Setup, System};
 use kyoho_ranks::threads::{Manners, on_ranks};
 use kyoho_ranks::{Asked, RankedSystem};
+
+use common::require_same_error;
 
 const SOFTENING2: f64 = 1e-6;
 
@@ -365,16 +369,6 @@ fn blocks_have_the_sources_of_their_start() {
         let of_block: Vec<Found> = found.iter().map(|of_rank| of_rank[block].clone()).collect();
         let errors = errors(&of_block.concat(), &exact, &pulls(&sources, &sinks));
         assert!(errors.last().is_none_or(|worst| *worst < 5e-3), "block {block}: {errors:?}");
-    }
-}
-
-/// Checks that all ranks have the same error of one rank.
-fn require_same_error(errors: &[Result<()>], rank: usize, code: ResultCode, words: &str) {
-    for error in errors {
-        let error = error.as_ref().expect_err("all ranks fail");
-        assert!(matches!(error, Error::OfRank { rank: of, .. } if *of == rank), "{error}");
-        assert_eq!(error.code(), code, "{error}");
-        assert!(error.to_string().contains(words), "{error}");
     }
 }
 

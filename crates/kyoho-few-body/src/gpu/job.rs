@@ -32,8 +32,7 @@ impl Job<'_> {
     /// Takes up the system where its record stands, does what is the host's, and writes the record
     /// anew, or the outcome. With `to_end` it makes all steps that are left.
     fn advance(&mut self, options: &Options, (numbers, words): (&mut [f64], &mut [i32]), to_end: bool) -> Result<()> {
-        let masses = memory::collected(self.system.masses.iter().map(|mass| options.gravity * mass), "masses")?;
-        let mut run = Run::new(self.system, options, masses, None)?;
+        let mut run = Run::new(self.system, options, None)?;
         let status = words[0];
         if status != IS_NEW {
             run.read(numbers, words)?;

@@ -29,8 +29,8 @@ const SLOTS: usize = 128;
 /// Attempts at a step of a system of three bodies until the host looks again; fewer where bodies are
 /// more, by the number of pairs.
 const ATTEMPTS: usize = 32;
-/// A system that is alone on a device is slower than one on the host by about this factor, so that the
-/// host's threads take the last systems where they are fewer than this for each thread.
+/// The host's threads take the last systems where they are fewer than this for each thread: a system
+/// that is alone on a device is some 20 times slower there than on the host.
 const LAST: usize = 32;
 
 /// Devices that advance ensembles.

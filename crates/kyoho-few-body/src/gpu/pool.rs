@@ -87,31 +87,36 @@ impl<G: Gpu> Pool<G> {
     /// Writes rows of numbers and words to slots: each pair is a row and its slot.
     pub fn write(&mut self, threads: &Threads, places: &[(usize, usize)], numbers: &[f64], words: &[i32]) {
         let [of_numbers, of_words] = self.lengths;
-        let slots = self.slots;
-        // SAFETY: nothing is under way on the device when the host writes.
-        let to = unsafe { self.numbers.part_mut::<f64>(0..slots * of_numbers) };
-        threads.each(to.chunks_exact_mut(slots).enumerate(), |(place, column)| {
-            places.iter().for_each(|&(row, slot)| column[slot] = numbers[row * of_numbers + place]);
-        });
-        // SAFETY: as above.
-        let to = unsafe { self.words.part_mut::<i32>(0..slots * of_words) };
-        threads.each(to.chunks_exact_mut(slots).enumerate(), |(place, column)| {
-            places.iter().for_each(|&(row, slot)| column[slot] = words[row * of_words + place]);
-        });
+        self.each_column(
+            threads,
+            |place, column| places.iter().for_each(|&(row, slot)| column[slot] = numbers[row * of_numbers + place]),
+            |place, column| places.iter().for_each(|&(row, slot)| column[slot] = words[row * of_words + place]),
+        );
     }
 
     /// Moves systems to other slots: each pair is the old one and the new one.
     pub fn shift(&mut self, threads: &Threads, places: &[(usize, usize)]) {
-        let [of_numbers, of_words] = self.lengths;
+        self.each_column(
+            threads,
+            |_, column| places.iter().for_each(|&(from, to)| column[to] = column[from]),
+            |_, column| places.iter().for_each(|&(from, to)| column[to] = column[from]),
+        );
+    }
+
+    /// Lets threads write to each column of numbers and of words, by its place.
+    fn each_column(
+        &mut self,
+        threads: &Threads,
+        of_numbers: impl Fn(usize, &mut [f64]) + Sync,
+        of_words: impl Fn(usize, &mut [i32]) + Sync,
+    ) {
         let slots = self.slots;
-        // SAFETY: as in `write`.
-        let to = unsafe { self.numbers.part_mut::<f64>(0..slots * of_numbers) };
-        threads
-            .each(to.chunks_exact_mut(slots), |column| places.iter().for_each(|&(from, to)| column[to] = column[from]));
-        // SAFETY: as in `write`.
-        let to = unsafe { self.words.part_mut::<i32>(0..slots * of_words) };
-        threads
-            .each(to.chunks_exact_mut(slots), |column| places.iter().for_each(|&(from, to)| column[to] = column[from]));
+        // SAFETY: nothing is under way on the device when the host writes.
+        let numbers = unsafe { self.numbers.part_mut(0..slots * self.lengths[0]) };
+        threads.each(numbers.chunks_exact_mut(slots).enumerate(), |(place, column)| of_numbers(place, column));
+        // SAFETY: as above.
+        let words = unsafe { self.words.part_mut(0..slots * self.lengths[1]) };
+        threads.each(words.chunks_exact_mut(slots).enumerate(), |(place, column)| of_words(place, column));
     }
 }
 

@@ -10,8 +10,8 @@ pub const THREADS: usize = 64;
 /// Numbers of a system before its masses, radii and state: the time and what rounding took off it, the
 /// next step, the last one in time, steps, and leapfrog steps.
 pub const HEAD_NUMBERS: usize = 6;
-/// Words of a system before the ends of its links: how it stands, its clock, and the column at which
-/// its next step is meant to end.
+/// Words of a system before the bodies at its places and the parents of its links: how it stands, its
+/// clock, and the column at which its next step is meant to end.
 pub const HEAD_WORDS: usize = 3;
 
 /// How a system stands.
