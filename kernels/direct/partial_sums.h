@@ -1,12 +1,20 @@
 // The end of a block: partial sums are added to slices, slices to the sums of a sink, and the
 // nearest source is named.
 
+#ifndef END_ROW
+#define END_ROW END_SINKS
+#endif
 typedef struct {
-    double sums[SLICES][N_OUTPUTS][END_SINKS];
+    double sums[SLICES][N_OUTPUTS][END_ROW];
 #if NEAREST
-    double distances[SLICES][END_SINKS];
-    uint accumulators[SLICES][END_SINKS];
-    int places[SLICES][END_SINKS];
+    double distances[SLICES][END_ROW];
+    // The segment that has the nearest source.
+    int segments[SLICES][END_ROW];
+    // Its accumulator, and its place in the chunk.
+    uint accumulators[END_ROW];
+    int places[END_ROW];
+    // Its index.
+    int indices[END_ROW];
 #endif
 } End;
 
@@ -16,12 +24,16 @@ typedef struct {
 // Segments that are on their way at a time.
 #define COLUMNS_AT_ONCE 8
 
-FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GLOBAL const double *octets,
-    GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks,
-    GLOBAL const double *partial_sums, GLOBAL const double *partial_distances, GLOBAL const uint *partial_accumulators,
-    GLOBAL double *results, LOCAL_POINTER End *end)
+// The number of sinks that a thread block ends at a time, from one on.
+FUNCTION int sinks_to_end(const Step *step, int first_sink)
 {
-    const int here = step->ni - first_sink < END_SINKS ? step->ni - first_sink : END_SINKS;
+    return step->ni - first_sink < END_SINKS ? step->ni - first_sink : END_SINKS;
+}
+
+// Adds the partial sums of each slice of `here` sinks from the first one on, by all threads.
+FUNCTION void add_segments(const Step *step, int first_sink, int here, int threads, GLOBAL const double *partial_sums,
+    GLOBAL const double *partial_distances, LOCAL_POINTER End *end)
+{
     SYNC;
     for (int item = THREAD; item < step->slices * COLUMN_PAIRS * here; item += threads) {
         const int slice = item / (COLUMN_PAIRS * here), output = item / here % COLUMN_PAIRS * 2, sink = item % here;
@@ -29,7 +41,7 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
         double first_sum = 0.0, second_sum = 0.0;
 #if NEAREST
         double distance2 = INFINITY_32;
-        long nearest = 0;
+        int nearest = 0;
 #endif
         for (int piece = 0; piece < step->segments; piece += COLUMNS_AT_ONCE) {
             double first_column[COLUMNS_AT_ONCE], second_column[COLUMNS_AT_ONCE];
@@ -55,7 +67,7 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
 #if NEAREST
                 if (second_column[turn] < distance2) {
                     distance2 = second_column[turn];
-                    nearest = (long)slice * step->segments + piece + turn;
+                    nearest = slice * step->segments + piece + turn;
                 }
 #endif
             }
@@ -67,13 +79,17 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
 #if NEAREST
         if (!has_second) {
             end->distances[slice][sink] = distance2;
-            end->accumulators[slice][sink] = partial_accumulators[nearest * step->stride + number];
-            end->places[slice][sink] = CHUNK;
+            end->segments[slice][sink] = nearest;
         }
 #endif
     }
     SYNC;
+}
 
+// Adds the slices of `here` sinks, by all threads: in `end`, the first slice gets the sums of all, the
+// distance of the nearest source, and its segment.
+FUNCTION void add_slices(const Step *step, int here, int threads, LOCAL_POINTER End *end)
+{
     // Slices without chunks are left out. Launches have all slices, or every second, fourth or eighth.
     const int slice_groups = SLICE_GROUPS >> COUNT_BITS((uint)step->slice_step - 1);
     for (int item = THREAD; item < here * N_OUTPUTS; item += threads) {
@@ -94,10 +110,11 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
             for (int slice_group = 0; slice_group < apart; ++slice_group)
                 sums[slice_group] += apart < slice_groups ? sums[slice_group + apart] : 0.0;
         }
-        results[(long)(first_sink + sink) * N_OUTPUTS + output] = sums[0] * unit_of_sum(step, output);
+        end->sums[0][output][sink] = sums[0] * unit_of_sum(step, output);
     }
 #if NEAREST
-    for (int sink = THREAD; sink < here; sink += threads) {
+    // Other threads than those of the first sums.
+    for (int sink = (THREAD + threads / 2) % threads; sink < here; sink += threads) {
         double distances[SLICE_GROUPS];
         int nearest[SLICE_GROUPS];
         // In the order of the sums, so that of sources at one distance any number of devices name
@@ -126,82 +143,101 @@ FUNCTION void add_partial_sums(const Step *step, int first_sink, int threads, GL
                 }
             }
         }
-        const uint accumulator = end->accumulators[nearest[0]][sink];
+        const int segment = end->segments[nearest[0]][sink];
         end->distances[0][sink] = distances[0];
-        end->accumulators[0][sink] = accumulator;
-        // A short accumulator is its source's address.
-        if (step->accumulators == SHORT && distances[0] < FARTHEST2)
-            end->places[0][sink] = (int)(accumulator % CHUNK);
-    }
-    SYNC;
-    const int is_address = step->accumulators == SHORT, length = is_address ? 0 : CHUNK / step->accumulators;
-    const int accumulators = is_address ? CHUNK : step->accumulators;
-    for (int item = THREAD; item < here * length; item += threads) {
-        const int sink = item / length, number = first_sink + sink;
-        const uint accumulator = end->accumulators[0][sink];
-        const int chunk = (int)(accumulator / accumulators), place = (int)(accumulator % accumulators) * length + item % length;
-        const int slot = step->is_dense ? chunk : slots[chunk];
-        if (!(end->distances[0][sink] < FARTHEST2))
-            continue;
-        VECTOR rows[ROWS];
-        if (step->is_predicted) {
-            UNROLL
-            for (int row = 0; row < ROWS; ++row)
-                rows[row] = predicted[((long)slot * ROWS + row) * CHUNK + place];
-        } else {
-            double source[SOURCE_ROWS];
-            load_source(octets, slot, place, source);
-            predict(source, chunk * CHUNK + place, step->target, rows);
-        }
-        const Body source = body_of_rows(rows);
-        Sink body;
-        load_position(sinks, number, step, &body);
-        REAL r[3];
-        position_difference(&source, &body, r);
-        const int own_index = index_of_sink(sinks, number);
-        const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != own_index;
-        if (is_other && (double)squared(r) == end->distances[0][sink])
-            ATOMIC_MIN(&end->places[0][sink], place);
-    }
-    SYNC;
-    for (int sink = THREAD; sink < here; sink += threads) {
-        const int to = first_sink + sink;
-        const int chunk = (int)(end->accumulators[0][sink] / accumulators), place = end->places[0][sink];
-        const int there = place < CHUNK;
-        if (there)
-            put_nearest(results, step, to, end->distances[0][sink] * step->distance2_unit,
-                indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place]);
-        else
-            put_nearest(results, step, to, (double)INFINITY_32, 0);
+        end->segments[0][sink] = segment;
     }
 #endif
+    SYNC;
 }
 
-// Threads that end some sinks: one for each item, or one for several where a block has not so many.
-#define END_ITEMS (SLICES * COLUMN_PAIRS * END_SINKS)
-#define END_THREADS (END_ITEMS / ((END_ITEMS + MOST_THREADS - 1) / MOST_THREADS))
-
-KERNEL(END_THREADS, END_RESIDENT)
-end_block(const Step step, GLOBAL const double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
-    GLOBAL const VECTOR *predicted, GLOBAL const double *sinks, GLOBAL const double *partial_sums,
-    GLOBAL const double *partial_distances, GLOBAL const uint *partial_accumulators, GLOBAL uint *tickets, GLOBAL double *results,
-    GLOBAL volatile uint *flag)
+#if NEAREST
+// The sources among which the nearest one of a sink is: the accumulator, or in short ones the source.
+FUNCTION int sources_of_accumulator(const Step *step)
 {
-    LOCAL End end;
-    sinks += step.sinks_from;
-    results += step.results_from;
-    AFTER_EARLIER_KERNELS;
-    add_partial_sums(&step, BLOCK * END_SINKS, END_THREADS, octets, indices, slots, predicted, sinks, partial_sums, partial_distances,
-        partial_accumulators, results, &end);
-    SYNC;
-    if (THREAD == 0) {
-        // One thread's fence holds for what its block wrote before; a fence of every thread takes
-        // longer than the block.
-        FENCE_HOST;
-        if (ATOMIC_ADD(tickets, 1u) == (uint)(BLOCKS - 1)) {
-            FENCE_HOST;
-            *tickets = 0;
-            *flag = step.sequence;
-        }
+    return step->accumulators == SHORT ? 1 : CHUNK / step->accumulators;
+}
+
+FUNCTION int chunk_of_nearest(const Step *step, uint accumulator)
+{
+    return (int)(accumulator / (uint)(step->accumulators == SHORT ? CHUNK : step->accumulators));
+}
+
+// Finds the accumulator that has the nearest source of a sink; a short one is its source's address.
+FUNCTION void find_accumulator(const Step *step, int first_sink, int sink, GLOBAL const uint *partial_accumulators,
+    LOCAL_POINTER End *end)
+{
+    const uint accumulator = partial_accumulators[(long)end->segments[0][sink] * step->stride + first_sink + sink];
+    const int is_known = step->accumulators == SHORT && end->distances[0][sink] < FARTHEST2;
+    end->accumulators[sink] = accumulator;
+    end->places[sink] = is_known ? (int)(accumulator % CHUNK) : CHUNK;
+}
+
+// Looks whether a source of the accumulator is the nearest one of a sink; of several it is the first.
+FUNCTION void look_for_nearest(const Step *step, int first_sink, int sink, int source_number, GLOBAL const double *octets,
+    GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks,
+    LOCAL_POINTER End *end)
+{
+    if (step->accumulators == SHORT || !(end->distances[0][sink] < FARTHEST2))
+        return;
+    const uint accumulator = end->accumulators[sink];
+    const int number = first_sink + sink, chunk = chunk_of_nearest(step, accumulator);
+    const int place = (int)(accumulator % (uint)step->accumulators) * sources_of_accumulator(step) + source_number;
+    const int slot = step->is_dense ? chunk : slots[chunk];
+    VECTOR rows[ROWS];
+    if (step->is_predicted) {
+        UNROLL
+        for (int row = 0; row < ROWS; ++row)
+            rows[row] = predicted[((long)slot * ROWS + row) * CHUNK + place];
+    } else {
+        double source[SOURCE_ROWS];
+        load_source(octets, slot, place, source);
+        predict(source, chunk * CHUNK + place, step->target, rows);
     }
+    const Body source = body_of_rows(rows);
+    Sink body;
+    load_position(sinks, number, step, &body);
+    REAL r[3];
+    position_difference(&source, &body, r);
+    const int own_index = index_of_sink(sinks, number);
+    const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != own_index;
+    if (is_other && (double)squared(r) == end->distances[0][sink])
+        ATOMIC_MIN(&end->places[sink], place);
+}
+
+// Writes the nearest source of a sink.
+FUNCTION void name_nearest(const Step *step, int first_sink, int sink, GLOBAL const int *indices, GLOBAL const int *slots,
+    LOCAL_POINTER End *end, GLOBAL double *results)
+{
+    const int chunk = chunk_of_nearest(step, end->accumulators[sink]), place = end->places[sink], is_there = place < CHUNK;
+    const int index = is_there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;
+    const double distance2 = is_there ? end->distances[0][sink] * step->distance2_unit : (double)INFINITY_32;
+    end->indices[sink] = index;
+    put_nearest(results, step, first_sink + sink, distance2, index);
+}
+#endif
+
+// Ends `here` sinks from the first one on, by all threads.
+FUNCTION void add_partial_sums(const Step *step, int first_sink, int here, int threads, GLOBAL const double *octets,
+    GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks,
+    GLOBAL const double *partial_sums, GLOBAL const double *partial_distances, GLOBAL const uint *partial_accumulators,
+    GLOBAL double *results, LOCAL_POINTER End *end)
+{
+    add_segments(step, first_sink, here, threads, partial_sums, partial_distances, end);
+    add_slices(step, here, threads, end);
+    for (int item = THREAD; item < here * N_OUTPUTS; item += threads) {
+        const int sink = item / N_OUTPUTS, output = item % N_OUTPUTS;
+        results[(long)(first_sink + sink) * N_OUTPUTS + output] = end->sums[0][output][sink];
+    }
+#if NEAREST
+    for (int sink = THREAD; sink < here; sink += threads)
+        find_accumulator(step, first_sink, sink, partial_accumulators, end);
+    SYNC;
+    const int length = sources_of_accumulator(step);
+    for (int item = THREAD; item < here * length; item += threads)
+        look_for_nearest(step, first_sink, item / length, item % length, octets, indices, slots, predicted, sinks, end);
+    SYNC;
+    for (int sink = THREAD; sink < here; sink += threads)
+        name_nearest(step, first_sink, sink, indices, slots, end, results);
+#endif
 }

@@ -5,15 +5,17 @@
 #define PASTED(name, shape) name##shape
 
 #define FORCE_NAME OF_SHAPE(FORCE_NAME_)
+#define SUM_ITEM OF_SHAPE(sum_item_)
+#define ITEM_MEMORY OF_SHAPE(ItemMemory_)
 #define LANES OF_SHAPE(LANES_)
 #define THREADS OF_SHAPE(THREADS_)
-#define FUSED OF_SHAPE(FUSED_)
+#define FUSED (OF_SHAPE(FUSED_) && !CHAINED)
 #define ENDS (OF_SHAPE(ENDS_) && CAN_END)
 #define SINKS OF_SHAPE(SINKS_)
 #define ACCUMULATORS OF_SHAPE(ACCUMULATORS_)
 #define RESIDENT OF_SHAPE(RESIDENT_)
 #define UNROLLED OF_SHAPE(UNROLLED_)
-#define AHEAD OF_SHAPE(AHEAD_)
+#define AHEAD (OF_SHAPE(AHEAD_) && !CHAINED)
 #define ACCUMULATOR_LENGTH (CHUNK / ACCUMULATORS)
 // The accumulators of a thread in a chunk, and a bit for each of them.
 #define PASSES (ACCUMULATORS / LANES)
@@ -37,5 +39,6 @@
 #define IS_SHORT (ACCUMULATORS == SHORT)
 // Whether the kernel waits for the host's letters.
 #define WAITS 0
-// Whether the kernel reads its step from memory.
+// Whether the items are those of a chain: sources are predicted before, nothing has to be recorded,
+// and pairs of few sinks are all guarded, which takes less time than to find out which have to be.
 #define CHAINED 0

@@ -24,8 +24,9 @@ FUNCTION Segment segment_of(const Step *step, int number)
     const int place = number / step->segments, piece = number % step->segments;
     segment.slice = step->first_slice + place * step->slice_step;
     const int chunks = (step->chunks - segment.slice + SLICES - 1) / SLICES;
-    segment.first = (int)((long)chunks * piece / step->segments);
-    segment.last = (int)((long)chunks * (piece + 1) / step->segments);
+    // A slice has at most some 2^19 chunks, and less than 2^8 segments.
+    segment.first = chunks * piece / step->segments;
+    segment.last = chunks * (piece + 1) / step->segments;
     return segment;
 }
 

@@ -7,6 +7,7 @@
 #include "direct/pair.h"
 #include "direct/step.h"
 #include "direct/partial_sums.h"
+#include "direct/end_block.h"
 #include "direct/fetch.h"
 #include "direct/sources.h"
 #include "direct/regular_neighbours.h"

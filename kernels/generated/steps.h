@@ -9,7 +9,10 @@
 #define NOTE_NUMBERS 80
 #define NOTE_ROWS 10
 #define STRIDE 16
-#define CHAIN_THREADS 256
+#define CHAIN_RESIDENT 2
+#define CHAIN_END_SINKS 16
+#define MOST_PLANS 48
+#define BODIES_OF_BLOCK 32
 #define CHAINED_FEW 1
 #define CHAINED_MORE 3
 #define CHAINED_MANY 6

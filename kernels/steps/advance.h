@@ -19,40 +19,40 @@ FUNCTION double next_step(const BlockRules *rules, ulong ticks, double taken, do
 }
 
 // Twice the largest error that the rounding of positions makes in an acceleration.
-FUNCTION double rounding_of(const double position[3], double potential, double distance2)
+FUNCTION double rounding_of(const double position[AXES], double potential, double distance2)
 {
-    const double size = fmax(fmax(fmax(0.0, fabs(position[0])), fabs(position[1])), fabs(position[2]));
+    double all[3];
+    gather_axes(position, all);
+    const double size = fmax(fmax(fmax(0.0, fabs(all[0])), fabs(all[1])), fabs(all[2]));
     return distance2 > 0.0 ? 8.0 * EPSILON_64 * size * fabs(potential) / distance2 : 0.0;
 }
 
 // Writes the moving numbers of a source: its time and its Taylor coefficients.
-FUNCTION void put_source(int address, double time, const double motion[ORDER][3], GLOBAL double *octets,
+FUNCTION void put_source(int address, double time, const double motion[ORDER][AXES], GLOBAL double *octets,
     GLOBAL const int *slots, int is_dense)
 {
-    const int chunk = address / CHUNK, place = address % CHUNK;
+    const int chunk = address / CHUNK, place = address % CHUNK, axis = first_axis();
     const int slot = is_dense ? chunk : slots[chunk];
     GLOBAL double *source = octets + ((long)slot * CHUNK + place / OCTET * OCTET) * SOURCE_ROWS + place % OCTET;
-    source[0] = time;
+    if (writes_body())
+        source[0] = time;
     UNROLL
     for (int n = 0; n < N_COEFFICIENTS; ++n) {
         UNROLL
-        for (int k = 0; k < 3; ++k)
-            source[(2 + 3 * n + k) * OCTET] = over_factorial(motion[n][k], n);
+        for (int k = 0; k < AXES; ++k)
+            source[(2 + 3 * n + axis + k) * OCTET] = over_factorial(motion[n][k], n);
     }
 }
 
 // Advances a body by a force; returns its next step as a fraction of the interval, and whether a
 // shorter one was wanted than there may be.
-FUNCTION double advance_body(const BlockRules *rules, ulong ticks, MovingBody *body, const double force[N_OUTPUTS],
-    double distance2, int *is_limited)
+FUNCTION double advance_body(const BlockRules *rules, ulong ticks, MovingBody *body, const double given[GIVEN][AXES],
+    double potential, double distance2, int *is_limited)
 {
-    double powers[10], given[GIVEN][3], before[2][3], ends[ORDER][3];
+    double powers[10], before[2][AXES], ends[ORDER][AXES];
     powers_of(body->step, powers);
     UNROLL
-    for (int k = 0; k < 3; ++k) {
-        UNROLL
-        for (int n = 0; n < GIVEN; ++n)
-            given[n][k] = force[1 + 3 * n + k];
+    for (int k = 0; k < AXES; ++k) {
         before[0][k] = body->motion[2][k];
         before[1][k] = body->motion[3][k];
     }
@@ -60,10 +60,10 @@ FUNCTION double advance_body(const BlockRules *rules, ulong ticks, MovingBody *b
     UNROLL
     for (int n = 0; n < KEPT; ++n) {
         UNROLL
-        for (int k = 0; k < 3; ++k)
+        for (int k = 0; k < AXES; ++k)
             body->motion[2 + n][k] = ends[n][k];
     }
-    const double rounding = rounding_of(body->motion[0], force[0], distance2 + rules->softening2);
+    const double rounding = rounding_of(body->motion[0], potential, distance2 + rules->softening2);
     const double wanted = wanted_step(rules, before, ends, powers, rounding);
     *is_limited = wanted < rules->shortest;
     const double allowed = wanted < rules->shortest ? rules->shortest : wanted > rules->longest ? rules->longest : wanted;
@@ -73,61 +73,90 @@ FUNCTION double advance_body(const BlockRules *rules, ulong ticks, MovingBody *b
     return fraction;
 }
 
-// Advances a body of a block, a sink whose sums and nearest source are there. Returns the distance of
-// this.
-FUNCTION double advance_member(const BlockRules *rules, const BlockState *block, int member, GLOBAL const double *sums,
-    GLOBAL const double *near, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
+// Writes a body that is of no other thread.
+FUNCTION void put_row(const MovingBody *body, GLOBAL double *row)
+{
+    const int axis = first_axis();
+    UNROLL
+    for (int k = 0; k < AXES; ++k) {
+        row[LOST + axis + k] = body->lost[0][k];
+        row[LOST + 3 + axis + k] = body->lost[1][k];
+        UNROLL
+        for (int n = 0; n < ORDER; ++n)
+            row[MOTION + 3 * n + axis + k] = body->motion[n][k];
+    }
+    if (writes_body()) {
+        row[STEP] = body->step;
+        row[WANTED] = body->wanted;
+    }
+}
+
+// Advances a body of a block, a sink whose sums and squared distance of the nearest source are there,
+// by the threads of this body. If it is not theirs, they write nothing. Returns the distance.
+FUNCTION double advance_member(const BlockRules *rules, const BlockState *block, int member, int is_own, const MovingBody *before,
+    const double sums[], double near2, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
     LOCAL_POINTER uint *counts, LOCAL_POINTER int *limited, GLOBAL uint *outcome)
 {
-    GLOBAL double *row = bodies + (long)member * BODY_NUMBERS;
-    MovingBody body = load_body(row);
-    double force[N_OUTPUTS];
-    int is_good = 1, is_limited;
+    MovingBody body = *before;
+    double force[GIVEN][AXES];
+    const double potential = sums[0];
+    int is_good = is_finite(potential), is_limited;
     UNROLL
-    for (int output = 0; output < N_OUTPUTS; ++output) {
-        force[output] = sums[output];
-        is_good &= is_finite(force[output]);
-    }
-    const double distance2 = is_finite(near[0]) ? near[0] : (double)INFINITY_32;
-    const double distance = sqrt(distance2);
-    if (distance < rules->approach)
-        outcome[LOOKS] = block->sequence;
-    const double fraction = advance_body(rules, (ulong)block->ticks, &body, force, distance2, &is_limited);
-    if (is_limited)
-        ATOMIC_ADD(limited, 1);
-    UNROLL
-    for (int k = 0; k < 3; ++k) {
-        row[LOST + k] = body.lost[0][k];
-        row[LOST + 3 + k] = body.lost[1][k];
-        is_good &= fabs(body.motion[0][k]) <= rules->largest_position;
-    }
-    row[STEP] = body.step;
-    row[WANTED] = body.wanted;
-    UNROLL
-    for (int n = 0; n < ORDER; ++n) {
+    for (int n = 0; n < GIVEN; ++n) {
         UNROLL
-        for (int k = 0; k < 3; ++k) {
-            row[MOTION + 3 * n + k] = body.motion[n][k];
-            is_good &= is_finite(body.motion[n][k]);
+        for (int k = 0; k < AXES; ++k) {
+            force[n][k] = sums[1 + AXES * n + k];
+            is_good &= is_finite(force[n][k]);
         }
     }
-    if (member < rules->sources)
-        put_source(member, block->now * rules->interval, body.motion, octets, slots, rules->is_dense);
-    // Its bit is set.
-    ATOMIC_ADD(&sets[(long)block->set * WORDS_OF_SET(rules->bodies) + member / BITS_OF_WORD],
-        0u - (1u << member % BITS_OF_WORD));
-    ATOMIC_ADD(&counts[block->set], 0u - 1u);
-    put_body(rules, block->now, block->ticks, member, block->now + fraction, sets, counts, outcome);
-    if (!is_good)
-        outcome[IS_BAD] = 1;
+    const double distance2 = is_finite(near2) ? near2 : (double)INFINITY_32;
+    const double distance = sqrt(distance2);
+    const double fraction = advance_body(rules, (ulong)block->ticks, &body, force, potential, distance2, &is_limited);
+    UNROLL
+    for (int k = 0; k < AXES; ++k) {
+        is_good &= fabs(body.motion[0][k]) <= rules->largest_position;
+        UNROLL
+        for (int n = 0; n < ORDER; ++n)
+            is_good &= is_finite(body.motion[n][k]);
+    }
+    if (is_own && writes_axis()) {
+        put_row(&body, bodies + (long)member * BODY_NUMBERS);
+        if (member < rules->sources)
+            put_source(member, block->now * rules->interval, body.motion, octets, slots, rules->is_dense);
+        if (!is_good)
+            mark_bad(outcome, block->sequence);
+    }
+    if (is_own && writes_body()) {
+        if (distance < rules->approach)
+            outcome[LOOKS] = block->sequence;
+        if (is_limited)
+            ATOMIC_ADD(limited, 1);
+        // Its bit is set.
+        ATOMIC_ADD(&sets[(long)block->set * WORDS_OF_SET(rules->bodies) + member / BITS_OF_WORD],
+            0u - (1u << member % BITS_OF_WORD));
+        ATOMIC_ADD(&counts[block->set], 0u - 1u);
+        put_body(rules, block->now, block->ticks, block->sequence, member, block->now + fraction, sets, counts, outcome);
+    }
     return distance;
 }
 
-// Adds what the thread blocks have counted to the counts of all.
-FUNCTION void add_counts(LOCAL_POINTER const uint *own_counts, int limited, GLOBAL uint *counts, GLOBAL uint *outcome,
-    int threads)
+// The sums of a sink that the threads of a body need: the potential, and their components.
+FUNCTION void load_sums(GLOBAL const double *sums, double own[1 + AXES * GIVEN])
 {
-    for (int set = THREAD; set < SETS; set += threads) {
+    const int axis = first_axis();
+    own[0] = sums[0];
+    UNROLL
+    for (int n = 0; n < GIVEN; ++n) {
+        UNROLL
+        for (int k = 0; k < AXES; ++k)
+            own[1 + AXES * n + k] = sums[1 + 3 * n + axis + k];
+    }
+}
+
+// Adds what the thread blocks have counted to the counts of all.
+FUNCTION void add_counts(LOCAL_POINTER const uint *own_counts, int limited, GLOBAL uint *counts, GLOBAL uint *outcome)
+{
+    for (int set = THREAD; set < SETS; set += STEP_THREADS) {
         if (own_counts[set] != 0)
             ATOMIC_ADD(&counts[set], own_counts[set]);
     }
@@ -165,16 +194,21 @@ advance_block(GLOBAL const BlockRules *given, const BlockPiece piece, GLOBAL con
     SYNC;
     const BlockState block = *due;
     const BlockRules rules = *given;
-    const int sink = BLOCK * STEP_THREADS + THREAD;
-    GLOBAL const double *const sums = results + piece.results_from;
-    GLOBAL const double *const near = sums + (long)N_OUTPUTS * piece.stride;
-    distances[THREAD] = INFINITY_32;
-    places[THREAD] = sink;
-    if (sink < piece.sinks)
-        distances[THREAD] = advance_member(&rules, &block, members[piece.first + sink], sums + (long)sink * N_OUTPUTS,
-            near + 2 * (long)sink, bodies, octets, slots, sets, own_counts, &limited, outcome);
+    const int own = body_of_thread(), sink = BLOCK * BODIES_OF_BLOCK + own;
+    const int is_own = own < BODIES_OF_BLOCK && sink < piece.sinks, last = piece.sinks - 1;
+    const int there = is_own ? sink : last;
+    GLOBAL const double *const results_of_piece = results + piece.results_from;
+    GLOBAL const double *const near = results_of_piece + (long)N_OUTPUTS * piece.stride;
+    double sums[1 + AXES * GIVEN];
+    load_sums(results_of_piece + (long)there * N_OUTPUTS, sums);
+    const int member = members[piece.first + there];
+    const MovingBody body = load_body(bodies + (long)member * BODY_NUMBERS);
+    const double distance = advance_member(&rules, &block, member, is_own, &body, sums, near[2 * (long)there], bodies, octets,
+        slots, sets, own_counts, &limited, outcome);
+    distances[THREAD] = is_own && writes_body() ? distance : (double)INFINITY_32;
+    places[THREAD] = there;
     find_nearest(distances, places);
-    add_counts(own_counts, limited, counts, outcome, STEP_THREADS);
+    add_counts(own_counts, limited, counts, outcome);
     if (THREAD == 0)
         put_nearest_pair(nearest, piece.first_part + BLOCK, distances[0], members[piece.first + places[0]],
             near[2 * (long)places[0] + 1]);

@@ -1,60 +1,319 @@
-// The end of a block step in a chain, whose size no host knows: the partial sums are added, and the
-// bodies advanced.
+// Chains: one launch makes block steps one after another, whose sizes no host knows. All its thread
+// blocks are on the device at once, and meet between the three parts of a step: the forces are
+// summed, while the first thread block tells the host of the step before; the sums are added and
+// the bodies advanced; the bodies that are due next are taken.
 
-KERNEL(CHAIN_THREADS, 1)
-end_chained(GLOBAL const BlockRules *given, GLOBAL const BlockState *due, GLOBAL const Step *forces, GLOBAL const int *members,
-    GLOBAL const double *sinks, GLOBAL double *octets, GLOBAL const int *indices, GLOBAL const int *slots,
-    GLOBAL const VECTOR *predicted, GLOBAL const double *partial_sums, GLOBAL const double *partial_distances,
-    GLOBAL const uint *partial_accumulators, GLOBAL double *results, GLOBAL double *bodies, GLOBAL uint *sets,
-    GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL double *nearest)
+// What belongs to a block that was taken: there are two, in turns.
+typedef struct {
+    GLOBAL BlockState *state;
+    GLOBAL int *members;
+    GLOBAL double *sinks;
+} Taken;
+
+// The memory of a chain on the device.
+typedef struct {
+    LOCAL_POINTER const PlannedSums *plans;
+    GLOBAL double *octets;
+    GLOBAL int *indices;
+    GLOBAL volatile int *ranges;
+    GLOBAL const int *slots;
+    GLOBAL VECTOR *predicted;
+    GLOBAL double *partial_sums;
+    GLOBAL double *partial_distances;
+    GLOBAL uint *partial_accumulators;
+    GLOBAL double *results;
+    GLOBAL double *bodies;
+    GLOBAL uint *sets;
+    GLOBAL uint *counts;
+    GLOBAL uint *outcome;
+    GLOBAL double *nearest;
+    GLOBAL volatile double *notes;
+} Chain;
+
+// The memory that the threads of a block share, in turns.
+typedef union {
+    PASTE(ItemMemory_, CHAINED_FEW) few;
+    PASTE(ItemMemory_, CHAINED_MORE) more;
+    PASTE(ItemMemory_, CHAINED_MANY) many;
+    struct {
+        End end;
+        uint counts[SETS];
+        double distances[STEP_THREADS];
+        int places[STEP_THREADS];
+        int limited;
+    } advance;
+    struct {
+        double distances[STEP_THREADS];
+        int numbers[STEP_THREADS];
+        int lowest;
+    } take;
+} ChainMemory;
+
+// All threads of all thread blocks meet here, with what they wrote. The number of thread blocks that
+// have come in all meetings up to this one is returned, from that up to the last one.
+FUNCTION ulong meet(GLOBAL ulong *have_come, ulong up_to_last)
 {
-    LOCAL End end;
-    LOCAL uint own_counts[SETS];
-    LOCAL double distances[CHAIN_THREADS];
-    LOCAL int places[CHAIN_THREADS];
-    LOCAL int limited;
-    LET_NEXT_KERNEL_START;
-    AFTER_EARLIER_KERNELS;
-    const BlockState block = *due;
-    if (block.halts)
-        return;
-    const BlockRules rules = *given;
-    const Step step = *forces;
-    for (int set = THREAD; set < SETS; set += CHAIN_THREADS)
-        own_counts[set] = 0;
-    if (THREAD == 0)
-        limited = 0;
-    // The sinks of this thread block: first their sums, by all threads, then their bodies.
-    const int groups = (step.ni + END_SINKS - 1) / END_SINKS, of_block = (groups + BLOCKS - 1) / BLOCKS * END_SINKS;
-    const int first = BLOCK * of_block, end_of_block = first + of_block < step.ni ? first + of_block : step.ni;
-    for (int sink = first; sink < end_of_block; sink += END_SINKS)
-        add_partial_sums(&step, sink, CHAIN_THREADS, octets, indices, slots, predicted, sinks, partial_sums, partial_distances,
-            partial_accumulators, results, &end);
+    const ulong all = up_to_last + (ulong)BLOCKS;
     SYNC;
-    GLOBAL const double *const near = results + (long)N_OUTPUTS * step.stride;
+    if (THREAD == 0) {
+        RELEASE_ADD(have_come, 1);
+        ulong come;
+        do {
+            ACQUIRE(come, have_come);
+        } while (come < all);
+    }
+    SYNC;
+    return all;
+}
+
+// The items of a launch shape, by all thread blocks but the first.
+#define SUM_ITEMS(shape, own_memory) \
+    if (step->accumulators == PASTE(ACCUMULATORS_, shape)) { \
+        const int sinks_of_item = PASTE(THREADS_, shape) / PASTE(LANES_, shape) * PASTE(SINKS_, shape); \
+        const int of_segment = (step->ni + sinks_of_item - 1) / sinks_of_item; \
+        const int items = of_segment * step->segments * step->slices; \
+        UNROLL_BY(1) \
+        for (int item = BLOCK - 1; item < items; item += BLOCKS - 1) { \
+            SYNC; \
+            PASTE(sum_item_, shape) \
+            (step, item, of_segment, own_memory, chain->octets, chain->indices, chain->ranges, chain->slots, chain->predicted, \
+                sinks, chain->partial_sums, chain->partial_distances, chain->partial_accumulators); \
+        } \
+    }
+
+FUNCTION void sum_forces(const Chain *chain, const Step *step, GLOBAL const double *sinks, LOCAL_POINTER ChainMemory *memory)
+{
+    SUM_ITEMS(CHAINED_FEW, &memory->few)
+    SUM_ITEMS(CHAINED_MORE, &memory->more)
+    SUM_ITEMS(CHAINED_MANY, &memory->many)
+}
+
+// How many sinks of a block a thread block advances, and how many thread blocks have some.
+FUNCTION int sinks_of_part(int sinks)
+{
+    return (sinks + BLOCKS - 1) / BLOCKS;
+}
+
+FUNCTION int parts_of(int sinks)
+{
+    const int of_part = sinks_of_part(sinks);
+    return of_part > 0 ? (sinks + of_part - 1) / of_part : 0;
+}
+
+// The threads of a thread block that run in step.
+#define TEAM (THREAD / 32)
+#define TEAMS_OF_BLOCK (STEP_THREADS / 32)
+
+// Names the nearest source of each of some sinks, by the threads that do not advance their bodies.
+FUNCTION void name_sources(const Chain *chain, const Step *step, GLOBAL const double *sinks, int first, int here, int first_team,
+    LOCAL_POINTER End *end)
+{
+    UNROLL_BY(1)
+    for (int sink = TEAM - first_team; sink < here; sink += TEAMS_OF_BLOCK - first_team) {
+        if (THREAD % 32 == 0)
+            find_accumulator(step, first, sink, chain->partial_accumulators, end);
+        SYNC_32;
+        UNROLL_BY(1)
+        for (int source = THREAD % 32; source < sources_of_accumulator(step); source += 32)
+            look_for_nearest(step, first, sink, source, chain->octets, chain->indices, chain->slots, chain->predicted, sinks, end);
+        SYNC_32;
+        if (THREAD % 32 == 0)
+            name_nearest(step, first, sink, chain->indices, chain->slots, end, chain->results);
+    }
+}
+
+// Adds the partial sums of some sinks, by all threads, and advances their bodies.
+FUNCTION void advance_part(const Chain *chain, const BlockRules *rules, const BlockState *due, const Step *step,
+    const Taken *taken, LOCAL_POINTER ChainMemory *memory)
+{
+    const int of_part = sinks_of_part(step->ni), first = BLOCK * of_part;
+    const int end = first + of_part < step->ni ? first + of_part : step->ni;
+    if (first >= end)
+        return;
+    LOCAL_POINTER End *const sums = &memory->advance.end;
+    for (int set = THREAD; set < SETS; set += STEP_THREADS)
+        memory->advance.counts[set] = 0;
+    if (THREAD == 0)
+        memory->advance.limited = 0;
     double least = INFINITY_32;
-    int place = 0;
-    for (int sink = first + THREAD; sink < end_of_block; sink += CHAIN_THREADS) {
-        const double distance = advance_member(&rules, &block, members[sink], results + (long)sink * N_OUTPUTS,
-            near + 2 * (long)sink, bodies, octets, slots, sets, own_counts, &limited, outcome);
-        if (distance < least) {
+    int place = first;
+    BodyPair pair;
+    pair.number = 0.0;
+    UNROLL_BY(1)
+    for (int from = first; from < end; from += END_SINKS) {
+        const int here = end - from < END_SINKS ? end - from : END_SINKS;
+        const int own = body_of_thread() < here ? body_of_thread() : here - 1, is_own = own == body_of_thread();
+        const int member = taken->members[from + own];
+        add_segments(step, from, here, STEP_THREADS, chain->partial_sums, chain->partial_distances, sums);
+        // It is on its way while slices are added.
+        const MovingBody body = load_body(chain->bodies + (long)member * BODY_NUMBERS);
+        add_slices(step, here, STEP_THREADS, sums);
+        const int advancing_teams = (here * THREADS_OF_BODY + 31) / 32;
+        double distance = INFINITY_32;
+        if (TEAM < advancing_teams) {
+            double force[1 + AXES * GIVEN];
+            const int axis = first_axis();
+            force[0] = sums->sums[0][0][own];
+            UNROLL
+            for (int n = 0; n < GIVEN; ++n)
+                force[1 + n] = sums->sums[0][1 + 3 * n + axis][own];
+            const double near2 = sums->distances[0][own];
+            distance = advance_member(rules, due, member, is_own, &body, force,
+                near2 < FARTHEST2 ? near2 * step->distance2_unit : (double)INFINITY_32, chain->bodies, chain->octets, chain->slots,
+                chain->sets, memory->advance.counts, &memory->advance.limited, chain->outcome);
+        } else
+            name_sources(chain, step, taken->sinks, from, here, advancing_teams, sums);
+        SYNC;
+        if (is_own && distance < least) {
             least = distance;
-            place = sink;
+            place = from + own;
+            pair.bodies[0] = member;
+            pair.bodies[1] = sums->indices[own];
         }
     }
-    distances[THREAD] = least;
-    places[THREAD] = place;
-    SYNC;
-    add_counts(own_counts, limited, counts, outcome, CHAIN_THREADS);
+    memory->advance.distances[THREAD] = least;
+    memory->advance.places[THREAD] = place;
+    // The first thread of a single sink has all that there is.
+    if (of_part > 1)
+        find_nearest(memory->advance.distances, memory->advance.places);
+    else
+        SYNC;
+    // The first thread of the nearest sink knows both bodies.
+    if (least == memory->advance.distances[0] && place == memory->advance.places[0] && writes_body()) {
+        chain->nearest[NEAREST_NUMBERS * BLOCK] = least;
+        chain->nearest[NEAREST_NUMBERS * BLOCK + 1] = pair.number;
+    }
+    add_counts(memory->advance.counts, memory->advance.limited, chain->counts, chain->outcome);
+}
+
+FUNCTION int is_bad_before(GLOBAL const uint *outcome, uint block)
+{
+    return outcome[IS_BAD + block % 2] != 0;
+}
+
+// Tells the host of the block that is due after the last one, and of this.
+FUNCTION void tell_host(const Chain *chain, const BlockState *last, const BlockState *due, LOCAL_POINTER ChainMemory *memory)
+{
+    if (THREAD == 0)
+        tell_due(chain->notes, due, is_bad_before(chain->outcome, due->sequence), has_to_look(chain->outcome, last));
+    tell_done(1, chain->notes, last, parts_of(last->sinks), chain->nearest, chain->bodies, chain->outcome,
+        memory->take.distances, memory->take.numbers);
+}
+
+// Writes the step of the forces of a block. Each thread looks at some plans, of which one is for so
+// many sinks.
+FUNCTION void begin_forces(const Chain *chain, const BlockRules *rules, const BlockState *due, LOCAL_POINTER Step *step)
+{
     if (THREAD == 0) {
-        for (int other = 1; other < CHAIN_THREADS && first + other < end_of_block; ++other) {
-            const int is_earlier = places[other] < place;
-            if (distances[other] < least || (distances[other] == least && is_earlier)) {
-                least = distances[other];
-                place = places[other];
-            }
+        step->target.time = due->now * rules->interval;
+        step->ni = due->sinks;
+        step->stride = (due->sinks + STRIDE - 1) / STRIDE * STRIDE;
+    }
+    for (int plan = THREAD; plan < rules->plans; plan += STEP_THREADS) {
+        const int below = plan > 0 ? chain->plans[plan - 1].sinks : 0;
+        if (due->sinks > below && due->sinks <= chain->plans[plan].sinks) {
+            step->segments = chain->plans[plan].segments;
+            step->accumulators = chain->plans[plan].accumulators;
         }
-        const int has_pair = least < INFINITY_32;
-        put_nearest_pair(nearest, BLOCK, least, has_pair ? members[place] : 0, has_pair ? near[2 * (long)place + 1] : 0.0);
+    }
+}
+
+// Predicts all sources for a block: the last thread blocks do, as the first ones take bodies.
+FUNCTION void predict_part(const Chain *chain, const BlockRules *rules, const BlockState *due, const Step *forces)
+{
+    PredictionTarget target = forces->target;
+    target.time = due->now * rules->interval;
+    UNROLL_BY(1)
+    for (int address = (BLOCKS - 1 - BLOCK) * STEP_THREADS + THREAD; address < forces->chunks * CHUNK;
+         address += BLOCKS * STEP_THREADS) {
+        const int chunk = address / CHUNK, place = address % CHUNK, slot = forces->is_dense ? chunk : chain->slots[chunk];
+        if (slot < 0)
+            continue;
+        double source[SOURCE_ROWS];
+        VECTOR rows[ROWS];
+        load_source(chain->octets, slot, place, source);
+        predict(source, address, target, rows);
+        UNROLL
+        for (int row = 0; row < ROWS; ++row)
+            chain->predicted[((long)slot * ROWS + row) * CHUNK + place] = rows[row];
+    }
+}
+
+// Takes the bodies that are due after the last block, each thread block those of some words of their
+// set; the block that was due becomes the last one.
+FUNCTION void take_part(const Chain *chain, const BlockRules *rules, LOCAL_POINTER BlockState *last, LOCAL_POINTER BlockState *due,
+    const Taken *next, LOCAL_POINTER ChainMemory *memory)
+{
+    const int is_bad = is_bad_before(chain->outcome, due->sequence + 1), looks = has_to_look(chain->outcome, due);
+    const int set = find_set(chain->counts, &memory->take.lowest);
+    if (THREAD == 0) {
+        *last = *due;
+        *due = block_due(rules, last, set, chain->counts[set], is_bad, looks);
+        if (BLOCK == 0)
+            *next->state = *due;
+    }
+    SYNC;
+    const int words = WORDS_OF_SET(rules->bodies), of_part = (2 * words + BLOCKS - 1) / BLOCKS;
+    const int first = BLOCK * of_part, end = first + of_part < words ? first + of_part : words;
+    if (first < end)
+        take_words(rules, chain->sets + (long)set * words, first, end, due->sequence, chain->bodies, next->members, next->sinks,
+            chain->outcome, memory->take.numbers);
+}
+
+KERNEL(STEP_THREADS, CHAIN_RESIDENT)
+run_chain(GLOBAL const BlockRules *given, const Step forces, int turn, int steps, GLOBAL const PlannedSums *given_plans,
+    GLOBAL BlockState *state_0, GLOBAL int *members_0, GLOBAL double *sinks_0, GLOBAL BlockState *state_1,
+    GLOBAL int *members_1, GLOBAL double *sinks_1, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
+    GLOBAL const int *slots, GLOBAL VECTOR *predicted, GLOBAL double *partial_sums, GLOBAL double *partial_distances,
+    GLOBAL uint *partial_accumulators, GLOBAL double *results, GLOBAL double *bodies, GLOBAL uint *sets, GLOBAL uint *counts,
+    GLOBAL uint *outcome, GLOBAL double *nearest, GLOBAL volatile double *notes, GLOBAL ulong *have_come)
+{
+    LOCAL ChainMemory memory;
+    LOCAL BlockRules rules;
+    LOCAL PlannedSums plans[MOST_PLANS];
+    LOCAL Step step;
+    LOCAL BlockState last, due;
+    const Chain chain = {plans, octets, indices, ranges, slots, predicted, partial_sums, partial_distances, partial_accumulators,
+        results, bodies, sets, counts, outcome, nearest, notes};
+    const Taken even = {state_0, members_0, sinks_0}, odd = {state_1, members_1, sinks_1};
+    // Some may have come to the next meeting already, but not all.
+    ulong met = *(GLOBAL volatile ulong *)have_come / (ulong)BLOCKS * (ulong)BLOCKS;
+    if (THREAD == 0) {
+        rules = *given;
+        step = forces;
+        step.is_predicted = 1;
+        due = *(turn ? odd : even).state;
+    }
+    SYNC;
+    for (int plan = THREAD; plan < rules.plans; plan += STEP_THREADS)
+        plans[plan] = given_plans[plan];
+    SYNC;
+    if (!due.halts) {
+        begin_forces(&chain, &rules, &due, &step);
+        predict_part(&chain, &rules, &due, &forces);
+    }
+    met = meet(have_come, met);
+    int made = 0;
+    UNROLL_BY(1)
+    for (; made < steps && !due.halts; ++made, turn = !turn) {
+        const Taken taken = turn ? odd : even, next = turn ? even : odd;
+        if (BLOCK > 0)
+            sum_forces(&chain, &step, taken.sinks, &memory);
+        else if (made > 0)
+            tell_host(&chain, &last, &due, &memory);
+        met = meet(have_come, met);
+        advance_part(&chain, &rules, &due, &step, &taken, &memory);
+        met = meet(have_come, met);
+        take_part(&chain, &rules, &last, &due, &next, &memory);
+        begin_forces(&chain, &rules, &due, &step);
+        predict_part(&chain, &rules, &due, &forces);
+        met = meet(have_come, met);
+    }
+    if (BLOCK == 0) {
+        if (made > 0)
+            tell_host(&chain, &last, &due, &memory);
+        // Chains that follow find this block, whichever they begin with.
+        if (THREAD == 0 && due.halts)
+            *even.state = *odd.state = due;
     }
 }

@@ -20,10 +20,12 @@
 #define WORDS_OF_SET(bodies) (((bodies) + BITS_OF_WORD - 1) / BITS_OF_WORD)
 
 // The numbers of the outcome of steps: whether some body is not as the host would take it, the last
-// block after which the host has to look for encounters, and how many steps were limited so far.
+// block after which the host has to look for encounters, and how many steps were limited so far. The
+// first is there for even and for odd blocks, so that all thread blocks of a chain read the same
+// before a block: what is found while it is taken counts before the next one.
 #define IS_BAD 0
-#define LOOKS 1
-#define LIMITED 2
+#define LOOKS 2
+#define LIMITED 3
 
 // The numbers of the nearest pair of some sinks: the distance, and the two bodies. Parts of a block
 // follow one another as their sinks do.
@@ -40,13 +42,19 @@ FUNCTION int is_finite(double value)
     return fabs(value) <= LARGEST_64;
 }
 
+// Notes that a body of a block is not as the host would take it.
+FUNCTION void mark_bad(GLOBAL uint *outcome, uint block)
+{
+    outcome[IS_BAD + (block + 1) % 2] = 1;
+}
+
 // Puts a body into the set of the time when it is due, at a time and its ticks.
-FUNCTION void put_body(const BlockRules *rules, double now, long ticks, int body, double due, GLOBAL uint *sets,
+FUNCTION void put_body(const BlockRules *rules, double now, long ticks, uint block, int body, double due, GLOBAL uint *sets,
     LOCAL_POINTER uint *counts, GLOBAL uint *outcome)
 {
     const int set = due > now && due <= 2.0 ? 63 - LEADING_ZEROS_64((ulong)(due * rules->all_ticks) ^ (ulong)ticks) : -1;
     if (set < 0 || set >= SETS) {
-        outcome[IS_BAD] = 1;
+        mark_bad(outcome, block);
         return;
     }
     // The bit was not set.
@@ -67,7 +75,7 @@ schedule_bodies(GLOBAL const BlockRules *given, double now, long ticks, GLOBAL c
     for (int body = BLOCK * STEP_THREADS + THREAD; body < rules.bodies; body += BLOCKS * STEP_THREADS) {
         const double fraction = bodies[(long)body * BODY_NUMBERS + STEP] / rules.interval;
         const double last = floor(now / fraction) * fraction;
-        put_body(&rules, now, ticks, body, last + fraction, sets, own_counts, outcome);
+        put_body(&rules, now, ticks, 0, body, last + fraction, sets, own_counts, outcome);
     }
     SYNC;
     for (int set = THREAD; set < SETS; set += STEP_THREADS) {
@@ -76,36 +84,32 @@ schedule_bodies(GLOBAL const BlockRules *given, double now, long ticks, GLOBAL c
     }
 }
 
-// A body as a sink at the end of its step.
-FUNCTION void put_sink(const BlockRules *rules, int body, GLOBAL const double *bodies, GLOBAL double *sink, GLOBAL uint *outcome)
+// Writes a body of a block as a sink at the end of its step.
+FUNCTION void put_sink(const BlockRules *rules, uint block, int body, GLOBAL const double *bodies, GLOBAL double *sink,
+    GLOBAL uint *outcome)
 {
-    GLOBAL const double *row = bodies + (long)body * BODY_NUMBERS;
-    double motion[ORDER][3];
-    UNROLL
-    for (int n = 0; n < ORDER; ++n) {
-        UNROLL
-        for (int k = 0; k < 3; ++k)
-            motion[n][k] = row[MOTION + 3 * n + k];
+    const int axis = first_axis();
+    const MovingBody moving = load_body(bodies + (long)body * BODY_NUMBERS);
+    if (writes_body()) {
+        BodyPair index;
+        index.bodies[0] = body;
+        index.bodies[1] = 0;
+        sink[0] = index.number;
+        sink[1] = rules->softening2;
+        sink[2] = 0.0;
     }
-    const double time = row[STEP];
-    BodyPair index;
-    index.bodies[0] = body;
-    index.bodies[1] = 0;
-    sink[0] = index.number;
-    sink[1] = rules->softening2;
-    sink[2] = 0.0;
     int is_good = 1;
     UNROLL
     for (int n = 0; n < GIVEN; ++n) {
         UNROLL
-        for (int k = 0; k < 3; ++k) {
-            const double value = series(motion + n, ORDER - n, k, time, 0);
-            sink[3 + 3 * n + k] = value;
+        for (int k = 0; k < AXES; ++k) {
+            const double value = series(moving.motion + n, ORDER - n, k, moving.step, 0);
+            sink[3 + 3 * n + axis + k] = value;
             is_good &= n == 0 ? fabs(value) <= rules->largest_position : is_finite(value);
         }
     }
     if (!is_good)
-        outcome[IS_BAD] = 1;
+        mark_bad(outcome, block);
 }
 
 // Adds the numbers of all threads of a block.
@@ -158,27 +162,6 @@ FUNCTION void find_pair(int parts, GLOBAL const double *nearest, LOCAL_POINTER d
     find_nearest(distances, places);
 }
 
-// Writes the step of the forces of a block, for kernels of a chain: no kernel takes one of no
-// accumulators. Each thread looks at some plans, of which one is for so many sinks.
-FUNCTION void put_forces(const BlockRules *rules, const BlockState *due, GLOBAL const PlannedSums *plans, GLOBAL Step *forces)
-{
-    if (THREAD == 0) {
-        forces->target.time = due->now * rules->interval;
-        forces->ni = due->sinks;
-        forces->stride = (due->sinks + STRIDE - 1) / STRIDE * STRIDE;
-        if (due->halts)
-            forces->accumulators = 0;
-    }
-    for (int plan = THREAD; plan < rules->plans; plan += STEP_THREADS) {
-        const int below = plan > 0 ? plans[plan - 1].sinks : 0;
-        if (due->sinks > below && due->sinks <= plans[plan].sinks) {
-            forces->segments = plans[plan].segments;
-            if (!due->halts)
-                forces->accumulators = plans[plan].accumulators;
-        }
-    }
-}
-
 // The block that is due after the last one, of which this is the set.
 FUNCTION BlockState block_due(const BlockRules *rules, const BlockState *last, int set, uint sinks, int is_bad, int looks)
 {
@@ -192,105 +175,121 @@ FUNCTION BlockState block_due(const BlockRules *rules, const BlockState *last, i
     return due;
 }
 
-// Takes the bodies that are due next, ascending, and predicts them as sinks. A thread block has the
-// bodies of WORDS_OF_BLOCK words of the set; the first one writes notes. In a chain nothing is taken
-// once the host has to do something first.
+// Whether the host has to look for encounters after a block.
+FUNCTION int has_to_look(GLOBAL const uint *outcome, const BlockState *block)
+{
+    return block->sinks > 0 && outcome[LOOKS] == block->sequence;
+}
+
+// Finds the lowest set that has bodies.
+FUNCTION int find_set(GLOBAL const uint *counts, LOCAL_POINTER int *lowest)
+{
+    if (THREAD == 0)
+        *lowest = SETS - 1;
+    SYNC;
+    for (int set = THREAD; set < SETS; set += STEP_THREADS) {
+        if (counts[set] > 0)
+            ATOMIC_MIN(lowest, set);
+    }
+    SYNC;
+    return *lowest;
+}
+
+// Takes the bodies of some words of a set, ascending, and predicts them as sinks of a block.
+FUNCTION void take_words(const BlockRules *rules, GLOBAL const uint *set, int first, int end, uint block,
+    GLOBAL const double *bodies, GLOBAL int *members, GLOBAL double *sinks, GLOBAL uint *outcome, LOCAL_POINTER int *numbers)
+{
+    int earlier = 0;
+    for (int word = THREAD; word < first; word += STEP_THREADS)
+        earlier += COUNT_BITS(set[word]);
+    earlier = sum_of_threads(earlier, numbers);
+    // A thread has a bit of every fourth word.
+    const int bit = THREAD % BITS_OF_WORD;
+    int place = earlier;
+    UNROLL_BY(4)
+    for (int word = first; word < end; ++word) {
+        const uint bits = set[word];
+        const int is_own = (word - first) % (STEP_THREADS / BITS_OF_WORD) == THREAD / BITS_OF_WORD;
+        if (is_own && (bits >> bit & 1))
+            members[place + COUNT_BITS(bits & ((1u << bit) - 1))] = word * BITS_OF_WORD + bit;
+        place += COUNT_BITS(bits);
+    }
+    SYNC;
+    for (int sink = earlier + body_of_thread(); sink < place; sink += STEP_THREADS / THREADS_OF_BODY)
+        put_sink(rules, block, members[sink], bodies, sinks + (long)sink * SINK_NUMBERS, outcome);
+}
+
+FUNCTION GLOBAL volatile double *note_of(GLOBAL volatile double *notes, uint block)
+{
+    return notes + block % NOTES * NOTE_NUMBERS;
+}
+
+// Tells the host which block is due after the last one.
+FUNCTION void tell_due(GLOBAL volatile double *notes, const BlockState *due, int is_bad, int looks)
+{
+    GLOBAL volatile uint *const words = (GLOBAL volatile uint *)note_of(notes, due->sequence);
+    words[NOTE_SINKS] = (uint)due->sinks;
+    words[NOTE_SET] = (uint)due->set;
+    words[NOTE_IS_BAD] = (uint)is_bad;
+    words[NOTE_LOOKS] = (uint)looks;
+    FENCE_HOST;
+    words[NOTE_DUE] = due->sequence;
+}
+
+// Tells the host, by all threads of the thread block that `tells`, what became of the last block, which
+// had some parts.
+FUNCTION void tell_done(int tells, GLOBAL volatile double *notes, const BlockState *last, int parts, GLOBAL const double *nearest,
+    GLOBAL const double *bodies, GLOBAL const uint *outcome, LOCAL_POINTER double *distances, LOCAL_POINTER int *numbers)
+{
+    GLOBAL volatile double *const note = note_of(notes, last->sequence + 1);
+    GLOBAL volatile uint *const words = (GLOBAL volatile uint *)note;
+    find_pair(tells ? parts : 0, nearest, distances, numbers);
+    BodyPair pair;
+    pair.bodies[0] = pair.bodies[1] = 0;
+    const int has_pair = distances[0] < INFINITY_32;
+    if (has_pair)
+        pair.number = nearest[NEAREST_NUMBERS * numbers[0] + 1];
+    for (int item = THREAD; item < 2 * BODY_NUMBERS; item += STEP_THREADS) {
+        if (has_pair && last->sinks <= WATCHED)
+            note[NOTE_ROWS + item] = bodies[(long)pair.bodies[item / BODY_NUMBERS] * BODY_NUMBERS + item % BODY_NUMBERS];
+    }
+    if (tells && THREAD == 0) {
+        note[NOTE_DISTANCE] = distances[0];
+        note[NOTE_PAIR] = pair.number;
+        words[NOTE_LIMITED] = outcome[LIMITED];
+    }
+    SYNC;
+    if (tells && THREAD == 0) {
+        FENCE_HOST;
+        words[NOTE_DONE] = last->sequence + 1;
+    }
+}
+
+// Takes the bodies that are due next. A thread block has the bodies of WORDS_OF_BLOCK words of the
+// set; the first one tells the host.
 KERNEL(STEP_THREADS, 1)
-take_block(GLOBAL const BlockRules *given, int is_chained, int parts, GLOBAL const BlockState *before, GLOBAL BlockState *taken,
-    GLOBAL const PlannedSums *plans, GLOBAL Step *forces, GLOBAL const double *bodies, GLOBAL const uint *sets,
-    GLOBAL const uint *counts, GLOBAL uint *outcome, GLOBAL const double *nearest, GLOBAL int *members, GLOBAL double *sinks,
-    GLOBAL volatile double *notes)
+take_block(GLOBAL const BlockRules *given, int parts, GLOBAL const BlockState *before, GLOBAL BlockState *taken,
+    GLOBAL const double *bodies, GLOBAL const uint *sets, GLOBAL const uint *counts, GLOBAL uint *outcome,
+    GLOBAL const double *nearest, GLOBAL int *members, GLOBAL double *sinks, GLOBAL volatile double *notes)
 {
     LOCAL int numbers[STEP_THREADS];
     LOCAL double distances[STEP_THREADS];
     LOCAL int lowest;
-    if (THREAD == 0)
-        lowest = SETS - 1;
-    SYNC;
     LET_NEXT_KERNEL_START;
     AFTER_EARLIER_KERNELS;
     const BlockState last = *before;
     const BlockRules rules = *given;
-    for (int set = THREAD; set < SETS; set += STEP_THREADS) {
-        if (counts[set] > 0)
-            ATOMIC_MIN(&lowest, set);
-    }
-    if (is_chained && last.halts) {
-        if (BLOCK == 0 && THREAD == 0) {
-            *taken = last;
-            forces->accumulators = 0;
-        }
-        return;
-    }
-    SYNC;
-    const int set = lowest;
-    // Every thread block meets every barrier. Only the first one writes the note; the others look for
-    // a pair among no parts.
+    const int set = find_set(counts, &lowest);
+    const int is_bad = outcome[IS_BAD] != 0 || outcome[IS_BAD + 1] != 0, looks = has_to_look(outcome, &last);
+    const BlockState due = block_due(&rules, &last, set, counts[set], is_bad, looks);
+    // Every thread block meets every barrier: the first one takes no words, the others tell nothing.
     const int is_first = BLOCK == 0;
-    GLOBAL volatile double *const note = notes + (last.sequence + 1) % NOTES * NOTE_NUMBERS;
-    GLOBAL volatile uint *const note_words = (GLOBAL volatile uint *)note;
-    if (is_first) {
-        const int is_bad = outcome[IS_BAD] != 0, looks = last.sinks > 0 && outcome[LOOKS] == last.sequence;
-        const BlockState state = block_due(&rules, &last, set, counts[set], is_bad, looks);
-        if (THREAD == 0) {
-            *taken = state;
-            note_words[NOTE_SINKS] = (uint)state.sinks;
-            note_words[NOTE_SET] = (uint)set;
-            note_words[NOTE_IS_BAD] = (uint)is_bad;
-            note_words[NOTE_LOOKS] = (uint)looks;
-            if (!is_chained) {
-                FENCE_HOST;
-                note_words[NOTE_DUE] = state.sequence;
-            }
-        }
-        put_forces(&rules, &state, plans, forces);
-    }
-    find_pair(is_first ? parts : 0, nearest, distances, numbers);
-    if (is_first) {
-        BodyPair pair;
-        pair.bodies[0] = pair.bodies[1] = 0;
-        const int has_pair = distances[0] < INFINITY_32;
-        if (has_pair)
-            pair.number = nearest[NEAREST_NUMBERS * numbers[0] + 1];
-        for (int item = THREAD; item < 2 * BODY_NUMBERS; item += STEP_THREADS) {
-            if (has_pair && last.sinks <= WATCHED)
-                note[NOTE_ROWS + item] = bodies[(long)pair.bodies[item / BODY_NUMBERS] * BODY_NUMBERS + item % BODY_NUMBERS];
-        }
-        if (THREAD == 0) {
-            note[NOTE_DISTANCE] = distances[0];
-            note[NOTE_PAIR] = pair.number;
-            note_words[NOTE_LIMITED] = outcome[LIMITED];
-        }
-    }
-    SYNC;
     if (is_first && THREAD == 0) {
-        FENCE_HOST;
-        note_words[NOTE_DUE] = last.sequence + 1;
-        note_words[NOTE_DONE] = last.sequence + 1;
+        *taken = due;
+        tell_due(notes, &due, is_bad, looks);
     }
+    tell_done(is_first, notes, &last, parts, nearest, bodies, outcome, distances, numbers);
     const int words = WORDS_OF_SET(rules.bodies), first = is_first ? 0 : (BLOCK - 1) * WORDS_OF_BLOCK;
-    GLOBAL const uint *const due = sets + (long)set * words;
-    // The words of this block, one for a thread: the bodies of those before it stand first.
-    const int own_word = first + THREAD;
-    const uint bits = !is_first && THREAD < WORDS_OF_BLOCK && own_word < words ? due[own_word] : 0;
-    int earlier = 0;
-    for (int word = THREAD; word < first; word += STEP_THREADS)
-        earlier += COUNT_BITS(due[word]);
-    earlier = sum_of_threads(earlier, numbers);
-    SYNC;
-    numbers[THREAD] = COUNT_BITS(bits);
-    for (int apart = 1; apart < STEP_THREADS; apart *= 2) {
-        SYNC;
-        const int more = THREAD >= apart ? numbers[THREAD - apart] : 0;
-        SYNC;
-        numbers[THREAD] += more;
-    }
-    SYNC;
-    const int own = numbers[STEP_THREADS - 1];
-    int place = earlier + numbers[THREAD] - COUNT_BITS(bits);
-    for (uint rest = bits; rest != 0; rest &= rest - 1)
-        members[place++] = own_word * BITS_OF_WORD + COUNT_BITS((rest & (0u - rest)) - 1);
-    SYNC;
-    for (int sink = earlier + THREAD; sink < earlier + own; sink += STEP_THREADS)
-        put_sink(&rules, members[sink], bodies, sinks + (long)sink * SINK_NUMBERS, outcome);
+    const int end = is_first ? 0 : first + WORDS_OF_BLOCK < words ? first + WORDS_OF_BLOCK : words;
+    take_words(&rules, sets + (long)set * words, first, end, due.sequence, bodies, members, sinks, outcome, numbers);
 }

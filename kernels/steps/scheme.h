@@ -20,28 +20,30 @@
 // Remainders of larger numbers are exact.
 #define SMALL_64 1e-250
 
+// A body, of whose vectors a thread has some components.
 typedef struct {
-    double lost[2][3];
+    double lost[2][AXES];
     double step, wanted;
     // Position, velocity, and the derivatives of the velocity.
-    double motion[ORDER][3];
+    double motion[ORDER][AXES];
 } MovingBody;
 
 FUNCTION MovingBody load_body(GLOBAL const double *row)
 {
+    const int axis = first_axis();
     MovingBody body;
     UNROLL
     for (int n = 0; n < 2; ++n) {
         UNROLL
-        for (int k = 0; k < 3; ++k)
-            body.lost[n][k] = row[LOST + 3 * n + k];
+        for (int k = 0; k < AXES; ++k)
+            body.lost[n][k] = row[LOST + 3 * n + axis + k];
     }
     body.step = row[STEP];
     UNROLL
     for (int n = 0; n < ORDER; ++n) {
         UNROLL
-        for (int k = 0; k < 3; ++k)
-            body.motion[n][k] = row[MOTION + 3 * n + k];
+        for (int k = 0; k < AXES; ++k)
+            body.motion[n][k] = row[MOTION + 3 * n + axis + k];
     }
     return body;
 }
@@ -69,7 +71,7 @@ FUNCTION double over_factorial(double number, int of)
 }
 
 // The sum of derivatives[n] step^n / (n + shift)!, of one component of `terms` vectors.
-FUNCTION double series(const double derivatives[][3], int terms, int component, double step, int shift)
+FUNCTION double series(const double derivatives[][AXES], int terms, int component, double step, int shift)
 {
     double sum = 0.0;
     UNROLL
@@ -102,29 +104,32 @@ FUNCTION double quotient_by_power(double number, double power, double inverse)
 
 // The derivatives that follow `given` ones at the start of a step, from these at both ends. A term
 // is a factor, and what multiplies the value at the start and at the end.
-FUNCTION void interpolate(const double terms[][3], int given, const double start[][3], const double end[][3],
-    const double powers[10], double higher[][3])
+FUNCTION void interpolate(const double terms[][3], int given, const double start[][AXES], const double end[][AXES],
+    const double powers[10], double higher[][AXES])
 {
     UNROLL
     for (int place = 0; place < given; ++place) {
-        double sum[3] = {0.0, 0.0, 0.0};
+        double sum[AXES];
+        UNROLL
+        for (int k = 0; k < AXES; ++k)
+            sum[k] = 0.0;
         UNROLL
         for (int power = 0; power < given; ++power) {
             const double *const term = terms[place * given + power];
             const double factor = term[0] * powers[power];
             UNROLL
-            for (int k = 0; k < 3; ++k)
+            for (int k = 0; k < AXES; ++k)
                 sum[k] = sum[k] + factor * (term[1] * start[power][k] + term[2] * end[power][k]);
         }
         const double inverse = 1.0 / powers[given + place];
         UNROLL
-        for (int k = 0; k < 3; ++k)
+        for (int k = 0; k < AXES; ++k)
             higher[place][k] = quotient_by_power(sum[k], powers[given + place], inverse);
     }
 }
 
-FUNCTION void interpolate_fourth(const double start[][3], const double end[][3], const double powers[10],
-    double higher[][3])
+FUNCTION void interpolate_fourth(const double start[][AXES], const double end[][AXES], const double powers[10],
+    double higher[][AXES])
 {
     const double terms[4][3] = {{6.0, -1.0, 1.0}, {-2.0, 2.0, 1.0}, {-12.0, -1.0, 1.0}, {6.0, 1.0, 1.0}};
     interpolate(terms, 2, start, end, powers, higher);
@@ -143,8 +148,8 @@ FUNCTION double first_factor(int place)
     return factors[place];
 }
 
-FUNCTION void interpolate_own(const double start[][3], const double end[][3], const double powers[10],
-    double higher[][3])
+FUNCTION void interpolate_own(const double start[][AXES], const double end[][AXES], const double powers[10],
+    double higher[][AXES])
 {
 #if GIVEN == 2
     interpolate_fourth(start, end, powers, higher);
@@ -164,27 +169,27 @@ FUNCTION void interpolate_own(const double start[][3], const double end[][3], co
 
 // All derivatives at the end of a step: the `given` ones, and those that were interpolated for its
 // start.
-FUNCTION void derivatives_at_end(const double higher[][3], int given, const double end[][3], double step,
-    double ends[][3])
+FUNCTION void derivatives_at_end(const double higher[][AXES], int given, const double end[][AXES], double step,
+    double ends[][AXES])
 {
     UNROLL
     for (int number = 0; number < 2 * given; ++number) {
         UNROLL
-        for (int k = 0; k < 3; ++k)
+        for (int k = 0; k < AXES; ++k)
             ends[number][k] = number < given ? end[number][k] : series(higher + number - given, 2 * given - number, k, step, 0);
     }
 }
 
 // Advances a body by its step, at whose end the force gives derivatives of the velocity; `ends` gets
 // all derivatives there.
-FUNCTION void correct(MovingBody *body, const double force[GIVEN][3], const double powers[10], double ends[ORDER][3])
+FUNCTION void correct(MovingBody *body, const double force[GIVEN][AXES], const double powers[10], double ends[ORDER][AXES])
 {
     const double step = body->step;
-    double higher[GIVEN][3];
+    double higher[GIVEN][AXES];
     interpolate_own(body->motion + 2, force, powers, higher);
-    double moved[3], sped[3], position[3], velocity[3];
+    double moved[AXES], sped[AXES], position[AXES], velocity[AXES];
     UNROLL
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < AXES; ++k) {
         position[k] = series(body->motion + 1, 1 + GIVEN, k, step, 1);
         velocity[k] = series(body->motion + 2, GIVEN, k, step, 1);
         moved[k] = sped[k] = 0.0;
@@ -197,7 +202,7 @@ FUNCTION void correct(MovingBody *body, const double force[GIVEN][3], const doub
     }
     derivatives_at_end(higher, GIVEN, force, step, ends);
     UNROLL
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < AXES; ++k) {
         add_term(&body->motion[0][k], &body->lost[0][k], moved[k] + step * position[k]);
         add_term(&body->motion[1][k], &body->lost[1][k], sped[k] + step * velocity[k]);
     }

@@ -10,7 +10,8 @@ use kyoho_laws::catalogue::with_kernels;
 use crate::arrays::kernels::{ADDRESS_RUN, ARRAY_THREADS};
 use crate::arrays::work::{FLAGS, GROUP_COUNTS, GROUP_SUMS};
 use crate::block_steps::kernels::{
-    CHAIN_THREADS, CHAINED, NOTE_HEAD, NOTE_NUMBERS, NOTES, SETS, STEP_THREADS, WORDS_OF_BLOCK, has_chains,
+    BODIES_OF_BLOCK, CHAIN_END_SINKS, CHAIN_RESIDENT, CHAINED, MOST_PLANS, NOTE_HEAD, NOTE_NUMBERS, NOTES, SETS,
+    STEP_THREADS, WORDS_OF_BLOCK, has_chains,
 };
 use kyoho_direct::gpu::pieces::STRIDE;
 use kyoho_direct::gpu::waiting::{LETTER_HEAD, PATIENCE};
@@ -132,7 +133,10 @@ fn steps() -> String {
         ("NOTE_NUMBERS", NOTE_NUMBERS),
         ("NOTE_ROWS", NOTE_HEAD),
         ("STRIDE", STRIDE),
-        ("CHAIN_THREADS", CHAIN_THREADS),
+        ("CHAIN_RESIDENT", CHAIN_RESIDENT),
+        ("CHAIN_END_SINKS", CHAIN_END_SINKS),
+        ("MOST_PLANS", MOST_PLANS),
+        ("BODIES_OF_BLOCK", BODIES_OF_BLOCK),
         ("CHAINED_FEW", CHAINED[0]),
         ("CHAINED_MORE", CHAINED[1]),
         ("CHAINED_MANY", CHAINED[2]),

@@ -260,7 +260,6 @@ impl Gpu for Fake {
     type Queue = Thing;
     type Event = Thing;
     type Kernel = Thing;
-    type Graph = std::convert::Infallible;
     type Caller = Thing;
 
     fn properties(&self) -> &Properties {

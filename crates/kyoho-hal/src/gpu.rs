@@ -188,8 +188,6 @@ pub trait Gpu: Send + Sync + Sized {
     type Event: Event;
     /// A kernel.
     type Kernel: Send;
-    /// Kernels that were recorded, to be begun as one.
-    type Graph: Send;
     /// The caller's use of the driver. When this is dropped, the driver's state is as before.
     type Caller: Send;
 
@@ -295,18 +293,13 @@ pub trait Gpu: Send + Sync + Sized {
     /// See [`Gpu`]; the arguments are of the kinds of the kernel's parameters.
     unsafe fn launch(&self, queue: &Self::Queue, launch: Launch<Self>) -> Result<()>;
 
-    /// Records the kernels that `begin` begins in a queue, which do not run now; `None` where the
-    /// device keeps no graphs.
-    fn graph(&self, _queue: &Self::Queue, _begin: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Graph>> {
-        Ok(None)
-    }
-
-    /// Begins the kernels of a graph.
+    /// Begins a kernel whose thread blocks may wait for one another: all are on the device at once,
+    /// at most as many as it holds.
     ///
     /// # Safety
-    /// As for [`Gpu::launch`] of each of them.
-    unsafe fn launch_graph(&self, _queue: &Self::Queue, _graph: &Self::Graph) -> Result<()> {
-        Err(Error::Internal { what: "a graph was begun on a device that keeps none".into() })
+    /// As for [`Gpu::launch`].
+    unsafe fn launch_together(&self, _queue: &Self::Queue, _launch: Launch<Self>) -> Result<()> {
+        Err(Error::Internal { what: "thread blocks do not wait for one another on this device".into() })
     }
 
     /// Runs a kernel alone and returns the seconds that it took.

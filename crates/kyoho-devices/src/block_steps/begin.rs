@@ -12,7 +12,7 @@ use kyoho_methods::gpu::shapes::SHAPES;
 use kyoho_methods::gpu::step::{BlockRules, BlockState, PlannedSums, Step};
 
 use super::super::gpu::GpuDevice;
-use super::kernels::{CHAINED, CHAINED_PARTS, NEAREST_NUMBERS, OUTCOME, SETS, STEP_THREADS, words_of_set};
+use super::kernels::{BODIES_OF_BLOCK, CHAINED, MOST_PLANS, NEAREST_NUMBERS, OUTCOME, SETS, words_of_set};
 use super::{StepWork, WHAT};
 
 /// The most bodies that step in chains. Of more, most of the time goes into large blocks, which the
@@ -36,7 +36,7 @@ fn chained_plans(
     for (sinks, plan) in plans(options, most_sinks, chunks)? {
         let rows = plan.segments * slices * sinks.next_multiple_of(STRIDE);
         let is_summed = CHAINED.iter().any(|shape| SHAPES[*shape].accumulators(interaction) == plan.accumulators);
-        if !is_summed || rows * bytes_of_row > PARTIAL_SUMS_BYTES {
+        if !is_summed || rows * bytes_of_row > PARTIAL_SUMS_BYTES || chosen.len() == MOST_PLANS {
             break;
         }
         most = rows.max(most);
@@ -57,7 +57,7 @@ impl<G: Gpu> StepWork<G> {
     ) -> Result<()> {
         let (given, n_outputs) = (interaction.n_derivatives, interaction.n_outputs);
         // Pieces of a block begin at multiples of 64 sinks, so that each may add a part.
-        let parts = (2 * bodies.div_ceil(STEP_THREADS) + 1).max(CHAINED_PARTS);
+        let parts = (2 * bodies.div_ceil(BODIES_OF_BLOCK) + 1).max(self.kernels.blocks_of_chain().unwrap_or(0));
         let most_sinks = plans.last().map_or(0, |plan| plan.sinks as usize).next_multiple_of(STRIDE);
         self.bodies.ensure_capacity(gpu, 8 * body_numbers(given) * bodies)?;
         self.sets.ensure_capacity(gpu, 4 * SETS * words_of_set(bodies))?;
@@ -89,7 +89,7 @@ impl<G: Gpu> GpuDevice<G> {
         let slices = filled_slices(&Assignment::whole(count), chunks);
         self.on.update(sources, true)?;
         self.on.store.make_room_for_predicted(&self.on.gpu)?;
-        let (plans, most_rows) = if steps.kernels.has_chains() && added.is_none() {
+        let (plans, most_rows) = if steps.kernels.blocks_of_chain().is_some() && added.is_none() {
             chained_plans(&self.on.options, count, (chunks, slices))?
         } else {
             (Vec::new(), 0)
@@ -127,7 +127,7 @@ impl<G: Gpu> GpuDevice<G> {
         let (now, ticks) = (rules.now.0, rules.now.1 as i64);
         // They stay where they are until the copies are done.
         let state = [BlockState { now, ticks, sinks: 0, set: 0, sequence, halts: 0 }];
-        let (of_all, of_forces) = ([steps.rules], [steps.forces]);
+        let of_all = [steps.rules];
         steps.pieces.clear();
         steps.sinks = [0; 2];
         let (gpu, queue) = (&self.on.gpu, &self.on.queues[0]);
@@ -138,15 +138,15 @@ impl<G: Gpu> GpuDevice<G> {
             send((gpu, queue), &of_all, &steps.given)?;
             for taken in &steps.taken {
                 send((gpu, queue), &state, &taken.state)?;
-                send((gpu, queue), &of_forces, &taken.forces)?;
             }
             gpu.zero(queue, &steps.sets.0, 4 * SETS * words_of_set(count))?;
             gpu.zero(queue, &steps.counts, 4 * SETS)?;
             gpu.zero(queue, &steps.outcome, 4 * OUTCOME)?;
+            gpu.zero(queue, &steps.have_come, size_of::<u64>())?;
             let addresses = steps.addresses(self);
             steps.kernels.schedule((gpu, queue), (now, ticks), count, &addresses)?;
             gpu.synchronize(queue)?;
-            steps.take(self, sequence, (0, false))?;
+            steps.take(self, sequence, 0)?;
         }
         (steps.due, steps.last) = (sequence, sequence.wrapping_add(1));
         log::debug!("{count} {WHAT} on a device, in chains of blocks of up to {} sinks", steps.rules.most_chained);

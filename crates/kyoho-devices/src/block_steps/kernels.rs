@@ -2,13 +2,12 @@
 
 use bytemuck::bytes_of;
 
-use kyoho_core::{Error, Interaction, Order, Precision, Result};
+use kyoho_core::{Error, Interaction, Precision, Result};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Launch};
 use kyoho_methods::block_steps::body_numbers;
 use kyoho_methods::gpu::code;
-use kyoho_methods::gpu::shapes::SHAPES;
 use kyoho_methods::gpu::sources::StoreAddresses;
-use kyoho_methods::gpu::step::BlockPiece;
+use kyoho_methods::gpu::step::{BlockPiece, Step};
 
 /// The threads of a thread block.
 pub const STEP_THREADS: usize = 128;
@@ -25,22 +24,26 @@ pub const NOTE_NUMBERS: usize = (NOTE_HEAD + 2 * body_numbers(4)).next_multiple_
 /// The notes that there are room for, more than a device is ahead of the host.
 pub const NOTES: usize = 256;
 /// The numbers of what came of blocks.
-pub const OUTCOME: usize = 3;
+pub const OUTCOME: usize = 4;
 /// The numbers of the nearest pair of a part of a block.
 pub const NEAREST_NUMBERS: usize = 2;
 /// The places of the launch shapes that sum in a chain: one for each number of accumulators.
 pub const CHAINED: [usize; 3] = [1, 3, 6];
-/// The thread blocks that end a block in a chain, each of which has a nearest pair, and their threads:
-/// so few that each has the registers to advance a body.
-pub const CHAINED_PARTS: usize = 256;
-/// See [`CHAINED_PARTS`].
-pub const CHAIN_THREADS: usize = 256;
+/// The most thread blocks of a chain on a multiprocessor, which bound the registers of a thread.
+pub const CHAIN_RESIDENT: usize = 2;
+/// The most plans of sums of a chain.
+pub const MOST_PLANS: usize = 48;
+/// The sinks that a thread block of a chain ends at a time.
+#[cfg(test)]
+pub const CHAIN_END_SINKS: usize = 16;
+/// The bodies that a thread block advances.
+pub const BODIES_OF_BLOCK: usize = 32;
 /// The most thread blocks that put bodies into sets.
 const MOST_BLOCKS: usize = 512;
 
 const NAMES: [&str; 3] = ["schedule_bodies", "take_block", "advance_block"];
-/// Those of chains, which devices have that keep graphs: the sums, and the end.
-const NAMES_OF_CHAINS: [&str; 4] = ["sum_few", "sum_more", "sum_many", "end_chained"];
+/// That of chains.
+const NAME_OF_CHAINS: &str = "run_chain";
 
 /// Memory of bodies that step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,9 +70,11 @@ pub struct StepAddresses<A> {
     pub partial_sums: [A; 3],
     /// The results in chains.
     pub results: A,
+    /// A count of the thread blocks that have come where those of a chain meet.
+    pub have_come: A,
 }
 
-/// A block: what it is, its bodies, these as sinks, and the step of its forces in a chain.
+/// A block: what it is, its bodies, and these as sinks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TakenAddresses<A> {
     /// What it is.
@@ -78,15 +83,6 @@ pub struct TakenAddresses<A> {
     pub members: A,
     /// The sinks.
     pub sinks: A,
-    /// The step of its forces.
-    pub forces: A,
-}
-
-/// The kernels of chains.
-struct ChainKernels<G: Gpu> {
-    /// The sums, in the order of [`CHAINED`], and the thread blocks that fill the device.
-    sums: Vec<(G::Kernel, usize)>,
-    end: G::Kernel,
 }
 
 /// The kernels of an interaction.
@@ -94,12 +90,13 @@ pub struct Kernels<G: Gpu> {
     schedule: G::Kernel,
     take: G::Kernel,
     advance: G::Kernel,
-    chains: Option<ChainKernels<G>>,
+    /// That of chains, with the thread blocks that the device holds at once.
+    chain: Option<(G::Kernel, usize)>,
 }
 
-/// Whether there are kernels of chains for an interaction: `kernels/steps/unit.h`.
+/// Whether there is a kernel of chains for an interaction: `kernels/steps/unit.h`.
 pub fn has_chains(interaction: &Interaction) -> bool {
-    interaction.order == Order::Fourth && interaction.precision == Precision::Mixed
+    interaction.precision == Precision::Mixed
 }
 
 /// Returns the words of a set of this many bodies.
@@ -111,27 +108,24 @@ impl<G: Gpu> Kernels<G> {
     /// Loads the kernels.
     pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
         let has_chains = gpu.properties().can_wait && has_chains(interaction);
-        let names = if has_chains { [&NAMES[..], &NAMES_OF_CHAINS].concat() } else { NAMES.to_vec() };
+        let names = if has_chains { [&NAMES[..], &[NAME_OF_CHAINS]].concat() } else { NAMES.to_vec() };
         let mut kernels = code::load_steps(gpu, interaction, &names)?.into_iter();
         let mut next = || kernels.next().expect("a kernel for each name");
         let (schedule, take, advance) = (next(), next(), next());
-        let mut chains = None;
+        let mut chain = None;
         if has_chains {
-            let multiprocessors = gpu.properties().multiprocessors.max(1);
-            let mut sums = Vec::new();
-            for shape in CHAINED {
-                let kernel = next();
-                let resident = gpu.resident_blocks(&kernel, SHAPES[shape].threads)?.unwrap_or(1).max(1);
-                sums.push((kernel, multiprocessors * resident));
-            }
-            chains = Some(ChainKernels { sums, end: next() });
+            let kernel = next();
+            let resident = gpu.resident_blocks(&kernel, STEP_THREADS)?.unwrap_or(0);
+            // The first thread block sums nothing.
+            let blocks = gpu.properties().multiprocessors * resident.min(CHAIN_RESIDENT);
+            chain = (blocks > 1).then_some((kernel, blocks));
         }
-        Ok(Kernels { schedule, take, advance, chains })
+        Ok(Kernels { schedule, take, advance, chain })
     }
 
-    /// Whether there are chains.
-    pub fn has_chains(&self) -> bool {
-        self.chains.is_some()
+    /// Returns the number of thread blocks of a chain, if there are chains.
+    pub fn blocks_of_chain(&self) -> Option<usize> {
+        self.chain.as_ref().map(|(_, blocks)| *blocks)
     }
 
     /// Puts all bodies into empty sets at a time and its ticks.
@@ -170,19 +164,16 @@ impl<G: Gpu> Kernels<G> {
     pub unsafe fn take(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
-        (bodies, parts, is_chained): (usize, usize, bool),
+        (bodies, parts): (usize, usize),
         memory: &StepAddresses<Address<G>>,
         [before, taken]: [&TakenAddresses<Address<G>>; 2],
     ) -> Result<()> {
-        let (is_chained, parts) = (i32::from(is_chained), parts as i32);
+        let parts = parts as i32;
         let arguments = [
             Argument::Memory(memory.rules),
-            Argument::Bytes(bytes_of(&is_chained)),
             Argument::Bytes(bytes_of(&parts)),
             Argument::Memory(before.state),
             Argument::Memory(taken.state),
-            Argument::Memory(memory.plans),
-            Argument::Memory(taken.forces),
             Argument::Memory(memory.bodies),
             Argument::Memory(memory.sets),
             Argument::Memory(memory.counts),
@@ -225,59 +216,44 @@ impl<G: Gpu> Kernels<G> {
             Argument::Memory(memory.outcome),
             Argument::Memory(memory.nearest),
         ];
-        let blocks = (piece.sinks as usize).div_ceil(STEP_THREADS);
+        let blocks = (piece.sinks as usize).div_ceil(BODIES_OF_BLOCK);
         let kernel = &mut self.advance;
         let launch = Launch { kernel, blocks, threads: STEP_THREADS, overlaps: true, arguments: &arguments };
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { gpu.launch(queue, launch) }
     }
 
-    /// Sums the forces of a block in a chain and advances its bodies, whatever their number.
+    /// Makes some block steps, whatever their sizes; `forces` is what they have in common. The first
+    /// block is the one that was taken in this turn of the two.
     ///
     /// # Safety
     /// See [`Kernels::schedule`].
-    pub unsafe fn advance_chained(
+    pub unsafe fn run_chain(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
+        forces: &Step,
+        (turn, steps): (i32, i32),
         memory: &StepAddresses<Address<G>>,
-        taken: &TakenAddresses<Address<G>>,
+        taken: &[TakenAddresses<Address<G>>; 2],
     ) -> Result<()> {
         let StoreAddresses { octets, indices, ranges, slots, predicted } = memory.store;
         let [sums, distances, accumulators] = memory.partial_sums;
-        // What a launch that ends blocks would write to is none of these kernels'.
-        let unused = memory.results;
-        let of_sums = [
-            taken.forces,
+        let [even, odd] = taken;
+        let none = || Error::Internal { what: "the device makes no chains of block steps".into() };
+        let (kernel, blocks) = self.chain.as_mut().ok_or_else(none)?;
+        let head = [Argument::Memory(memory.rules)];
+        let values = [bytes_of(forces), bytes_of(&turn), bytes_of(&steps)].map(Argument::Bytes);
+        let memory = [
+            memory.plans,
+            even.state,
+            even.members,
+            even.sinks,
+            odd.state,
+            odd.members,
+            odd.sinks,
             octets,
             indices,
             ranges,
-            slots,
-            predicted,
-            taken.sinks,
-            sums,
-            distances,
-            accumulators,
-            unused,
-            unused,
-            unused,
-        ]
-        .map(Argument::Memory);
-        let none = || Error::Internal { what: "the device makes no chains of block steps".into() };
-        let ChainKernels { sums: kernels, end } = self.chains.as_mut().ok_or_else(none)?;
-        for ((kernel, blocks), shape) in kernels.iter_mut().zip(CHAINED) {
-            let (blocks, threads) = (*blocks, SHAPES[shape].threads);
-            let launch = Launch { kernel, blocks, threads, overlaps: true, arguments: &of_sums };
-            // SAFETY: the caller's promise; the arguments are those of the kernel.
-            unsafe { gpu.launch(queue, launch)? };
-        }
-        let arguments = [
-            memory.rules,
-            taken.state,
-            taken.forces,
-            taken.members,
-            taken.sinks,
-            octets,
-            indices,
             slots,
             predicted,
             sums,
@@ -289,12 +265,13 @@ impl<G: Gpu> Kernels<G> {
             memory.counts,
             memory.outcome,
             memory.nearest,
+            memory.notes,
+            memory.have_come,
         ]
         .map(Argument::Memory);
-        let kernel = end;
-        let launch =
-            Launch { kernel, blocks: CHAINED_PARTS, threads: CHAIN_THREADS, overlaps: true, arguments: &arguments };
+        let arguments = [&head[..], &values, &memory].concat();
+        let launch = Launch { kernel, blocks: *blocks, threads: STEP_THREADS, overlaps: false, arguments: &arguments };
         // SAFETY: the caller's promise; the arguments are those of the kernel.
-        unsafe { gpu.launch(queue, launch) }
+        unsafe { gpu.launch_together(queue, launch) }
     }
 }

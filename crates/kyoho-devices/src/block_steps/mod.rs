@@ -3,7 +3,7 @@
 //! All work is begun in the first queue. A block is three kinds of kernels: those of its forces, one
 //! that advances its bodies, and one that takes the bodies of the next block and writes the host a
 //! note. The host begins them for a block that it knows, in the launches that suit its size; or it
-//! begins a chain of kernels that find the sizes in memory, and follows them by their notes.
+//! begins a chain, one kernel that makes many blocks, and follows it by its notes.
 
 mod added;
 mod begin;
@@ -19,14 +19,12 @@ use kyoho_methods::gpu::step::{BlockPiece, BlockRules, BlockState, Step};
 
 use super::gpu::GpuDevice;
 use added::Added;
-use kernels::{
-    CHAINED_PARTS, Kernels, NOTE_HEAD, NOTE_NUMBERS, NOTES, OUTCOME, SETS, STEP_THREADS, StepAddresses, TakenAddresses,
-};
+use kernels::{BODIES_OF_BLOCK, Kernels, NOTE_HEAD, NOTE_NUMBERS, NOTES, OUTCOME, SETS, StepAddresses, TakenAddresses};
 
 const WHAT: &str = "bodies that step";
 
-/// The blocks of a chain: even, so that each chain begins with the same of two places.
-const CHAIN: u32 = 32;
+/// The blocks of a chain.
+const CHAIN: u32 = 64;
 
 /// The places of numbers in a note, in 32 bits: `kernels/steps/schedule.h`.
 const NOTE_DUE: usize = 0;
@@ -44,18 +42,8 @@ const NOTE_PAIR: usize = 9;
 /// look at the one before.
 struct Taken<G: Gpu> {
     state: G::Memory,
-    forces: G::Memory,
     members: GrowBuffer<G>,
     sinks: GrowBuffer<G>,
-}
-
-/// Chains that were recorded, with the memory of which they know.
-struct Chains<G: Gpu> {
-    memory: StepAddresses<Address<G>>,
-    taken: [TakenAddresses<Address<G>>; 2],
-    bodies: usize,
-    /// One that begins with each of the two places.
-    graphs: [Option<G::Graph>; 2],
 }
 
 /// The memory and the state of block steps.
@@ -66,6 +54,7 @@ pub struct StepWork<G: Gpu> {
     sets: GrowBuffer<G>,
     counts: G::Memory,
     outcome: G::Memory,
+    have_come: G::Memory,
     nearest: GrowBuffer<G>,
     plans: GrowBuffer<G>,
     partial_sums: [GrowBuffer<G>; 3],
@@ -86,7 +75,6 @@ pub struct StepWork<G: Gpu> {
     pieces: Vec<PieceResults<Address<G>>>,
     /// The number of sinks of the block that was due before.
     sinks: [usize; 2],
-    chains: Option<Chains<G>>,
     /// The kernel of forces beside those of pairs, as long as these are there.
     added: Option<Added<G>>,
 }
@@ -101,9 +89,7 @@ impl<G: Gpu> StepWork<G> {
         let gpu = &device.on.gpu;
         let buffer = || GrowBuffer::new(gpu, WHAT);
         let taken = || -> Result<Taken<G>> {
-            let (state, forces) =
-                (gpu.allocate(size_of::<BlockState>(), WHAT)?, gpu.allocate(size_of::<Step>(), WHAT)?);
-            Ok(Taken { state, forces, members: buffer()?, sinks: buffer()? })
+            Ok(Taken { state: gpu.allocate(size_of::<BlockState>(), WHAT)?, members: buffer()?, sinks: buffer()? })
         };
         let bytes_of_notes = 8 * NOTE_NUMBERS * NOTES;
         let notes = gpu.allocate_host(bytes_of_notes, WHAT)?;
@@ -117,6 +103,7 @@ impl<G: Gpu> StepWork<G> {
             sets: buffer()?,
             counts: gpu.allocate(4 * SETS, WHAT)?,
             outcome: gpu.allocate(4 * OUTCOME, WHAT)?,
+            have_come: gpu.allocate(size_of::<u64>(), WHAT)?,
             nearest: buffer()?,
             plans: buffer()?,
             partial_sums: [buffer()?, buffer()?, buffer()?],
@@ -131,7 +118,6 @@ impl<G: Gpu> StepWork<G> {
             last: 0,
             pieces: Vec::new(),
             sinks: [0; 2],
-            chains: None,
             added: None,
         })
     }
@@ -159,17 +145,13 @@ impl<G: Gpu> StepWork<G> {
             store: device.on.store.addresses(),
             partial_sums: [0, 1, 2].map(|column: usize| self.partial_sums[column].0.address()),
             results: self.results.0.address(),
+            have_come: self.have_come.address(),
         }
     }
 
     fn taken(&self, sequence: u32) -> TakenAddresses<Address<G>> {
-        let Taken { state, forces, members, sinks } = &self.taken[turn(sequence)];
-        TakenAddresses {
-            state: state.address(),
-            members: members.0.address(),
-            sinks: sinks.0.address(),
-            forces: forces.address(),
-        }
+        let Taken { state, members, sinks } = &self.taken[turn(sequence)];
+        TakenAddresses { state: state.address(), members: members.0.address(), sinks: sinks.0.address() }
     }
 
     /// Begins to take the block that is due after the last one, which had this many parts, and whose
@@ -177,9 +159,9 @@ impl<G: Gpu> StepWork<G> {
     ///
     /// # Safety
     /// There is room for all bodies, and none of the memory is dropped before the queue has ended.
-    unsafe fn take(&mut self, device: &GpuDevice<G>, before: u32, (parts, is_chained): (usize, bool)) -> Result<()> {
+    unsafe fn take(&mut self, device: &GpuDevice<G>, before: u32, parts: usize) -> Result<()> {
         let (gpu, queue) = (&device.on.gpu, &device.on.queues[0]);
-        let of = (self.rules.bodies as usize, parts, is_chained);
+        let of = (self.rules.bodies as usize, parts);
         let next = before.wrapping_add(1);
         let (addresses, taken) = (self.addresses(device), [before, next].map(|number| self.taken(number)));
         // SAFETY: the caller's promise.
@@ -222,39 +204,6 @@ impl<G: Gpu> StepWork<G> {
         let (gpu, queue) = (&device.on.gpu, &device.on.queues[0]);
         wait_for_flag(gpu, queue, || self.read(sequence, word), sequence, || false).map(|_| ())
     }
-
-    /// Begins the kernels of a chain, the first block of which has this number.
-    ///
-    /// # Safety
-    /// See [`StepWork::take`].
-    unsafe fn begin_chain(&mut self, device: &GpuDevice<G>, first: u32) -> Result<()> {
-        let (addresses, on) = (self.addresses(device), (&device.on.gpu, &device.on.queues[0]));
-        for block in (0..CHAIN).map(|block| first.wrapping_add(block)) {
-            let taken = self.taken(block);
-            // SAFETY: the caller's promise.
-            unsafe {
-                self.kernels.advance_chained(on, &addresses, &taken)?;
-                self.take(device, block, (CHAINED_PARTS, true))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the chain that begins with a place, recorded for the memory that there is now.
-    fn graph(&mut self, device: &GpuDevice<G>, place: u32) -> Result<&G::Graph> {
-        let (memory, taken) = (self.addresses(device), [self.taken(0), self.taken(1)]);
-        let bodies = self.rules.bodies as usize;
-        let is_for = |known: &Chains<G>| known.memory == memory && known.taken == taken && known.bodies == bodies;
-        let known = self.chains.take().filter(is_for);
-        let mut chains = known.unwrap_or(Chains { memory, taken, bodies, graphs: [None, None] });
-        if chains.graphs[turn(place)].is_none() {
-            // SAFETY: nothing runs while it is recorded.
-            let begin = &mut || unsafe { self.begin_chain(device, place) };
-            chains.graphs[turn(place)] = device.on.gpu.graph(&device.on.queues[0], begin)?;
-        }
-        let none = || Error::Internal { what: "the device keeps no graphs of block steps".into() };
-        self.chains.insert(chains).graphs[turn(place)].as_ref().ok_or_else(none)
-    }
 }
 
 impl<G: Gpu> GpuDevice<G> {
@@ -295,10 +244,10 @@ impl<G: Gpu> GpuDevice<G> {
             }
             // SAFETY: there is room for all bodies; the sinks are some of them, each once.
             unsafe { steps.kernels.advance(on, (&of_kernel, piece.results), &addresses, &taken)? };
-            parts += piece.sinks.div_ceil(STEP_THREADS);
+            parts += piece.sinks.div_ceil(BODIES_OF_BLOCK);
         }
         // SAFETY: there is room for all bodies; memory is dropped after the queue has ended.
-        unsafe { steps.take(self, steps.due, (parts, false))? };
+        unsafe { steps.take(self, steps.due, parts)? };
         steps.last = steps.due.wrapping_add(1);
         Ok(())
     }
@@ -307,10 +256,10 @@ impl<G: Gpu> GpuDevice<G> {
         let first = steps.last;
         self.on.have_changed();
         steps.pieces.clear();
-        let graph = steps.graph(self, first)?;
-        // SAFETY: the graph was recorded with the memory that there is, which has room for all bodies
-        // and is dropped after the queue has ended.
-        unsafe { self.on.gpu.launch_graph(&self.on.queues[0], graph)? };
+        let (memory, taken) = (steps.addresses(self), [0, 1].map(|place| steps.taken(place)));
+        let (on, turn) = ((&self.on.gpu, &self.on.queues[0]), turn(first) as i32);
+        // SAFETY: there is room for all bodies; memory is dropped after the queue has ended.
+        unsafe { steps.kernels.run_chain(on, &steps.forces, (turn, CHAIN as i32), &memory, &taken)? };
         steps.last = first.wrapping_add(CHAIN);
         Ok(CHAIN as usize)
     }

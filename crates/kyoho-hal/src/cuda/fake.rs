@@ -50,8 +50,6 @@ pub struct State {
     pub current: usize,
     /// The flags of the last call that has some.
     pub flags: u32,
-    /// Whether what is begun is recorded, and does not run.
-    pub records: bool,
 }
 
 thread_local! {
@@ -70,7 +68,6 @@ thread_local! {
             contexts: 0,
             current: 0,
             flags: 0,
-            records: false,
         })
     };
 }
@@ -369,31 +366,6 @@ functions! {
     fn cuCtxSynchronize() { SUCCESS }
     fn cuStreamQuery(_stream: *mut c_void) { SUCCESS }
     fn cuStreamWaitEvent(_stream: *mut c_void, _event: *mut c_void, _flags: u32) { SUCCESS }
-    fn cuStreamBeginCapture_v2(stream: *mut c_void, mode: i32) {
-        if stream.is_null() || mode != 1 || state(|state| std::mem::replace(&mut state.records, true)) {
-            return INVALID_VALUE;
-        }
-        SUCCESS
-    }
-    fn cuStreamEndCapture(_stream: *mut c_void, graph: *mut *mut c_void) {
-        if !state(|state| std::mem::take(&mut state.records)) {
-            return INVALID_VALUE;
-        }
-        *graph = give(0) as *mut c_void;
-        SUCCESS
-    }
-    fn cuGraphInstantiateWithFlags(made: *mut *mut c_void, graph: *mut c_void, flags: u64) {
-        if !has(graph as u64, 1) || flags != 0 {
-            return INVALID_VALUE;
-        }
-        *made = give(0) as *mut c_void;
-        SUCCESS
-    }
-    fn cuGraphLaunch(graph: *mut c_void, stream: *mut c_void) {
-        if has(graph as u64, 1) && !stream.is_null() { SUCCESS } else { INVALID_VALUE }
-    }
-    fn cuGraphDestroy(graph: *mut c_void) { take(graph as usize) }
-    fn cuGraphExecDestroy(graph: *mut c_void) { take(graph as usize) }
     fn cuEventCreate(event: *mut *mut c_void, flags: u32) {
         *event = give(0) as *mut c_void;
         state(|state| state.flags = flags);
@@ -438,6 +410,13 @@ functions! {
     ) {
         run(function, parameters);
         if (z, block_y, block_z) == (1, 1, 1) && extra.is_null() { SUCCESS } else { INVALID_VALUE }
+    }
+    fn cuLaunchCooperativeKernel(
+        function: *mut c_void, _x: u32, y: u32, z: u32, _threads: u32, block_y: u32, block_z: u32, shared: u32,
+        _stream: *mut c_void, parameters: *mut *mut c_void
+    ) {
+        run(function, parameters);
+        if (y, z, block_y, block_z, shared) == (1, 1, 1, 1, 0) { SUCCESS } else { INVALID_VALUE }
     }
     fn cuLaunchKernelEx(
         configuration: *const CUlaunchConfig, function: *mut c_void, parameters: *mut *mut c_void,

@@ -8,8 +8,7 @@ use kyoho_core::{Error, Result};
 
 use super::context::Loaded;
 use super::{
-    Caller, Context, Event, Function, Graph, Memory, Module, Pinned, Registered, Stream, description, driver, image,
-    memory,
+    Caller, Context, Event, Function, Memory, Module, Pinned, Registered, Stream, description, driver, image, memory,
 };
 
 /// The most threads of a thread block on every GPU.
@@ -127,6 +126,19 @@ impl gpu::Event for Event {
     }
 }
 
+/// Returns the pointers to the values of arguments, which the driver reads.
+#[inline]
+fn parameters_of(arguments: &[Argument<u64>]) -> [*mut c_void; MOST_ARGUMENTS] {
+    let mut parameters: [*mut c_void; MOST_ARGUMENTS] = [std::ptr::null_mut(); MOST_ARGUMENTS];
+    for (parameter, argument) in parameters.iter_mut().zip(arguments) {
+        *parameter = match argument {
+            Argument::Memory(address) => (&raw const *address).cast_mut().cast(),
+            Argument::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
+        };
+    }
+    parameters
+}
+
 impl Gpu for Cuda {
     type Memory = Memory;
     type HostMemory = Pinned;
@@ -134,7 +146,6 @@ impl Gpu for Cuda {
     type Queue = Stream;
     type Event = Event;
     type Kernel = Kernel;
-    type Graph = Graph;
     type Caller = Caller;
 
     fn properties(&self) -> &Properties {
@@ -241,28 +252,21 @@ impl Gpu for Cuda {
     #[inline]
     unsafe fn launch(&self, queue: &Stream, launch: Launch<Cuda>) -> Result<()> {
         let Launch { kernel, blocks, threads, overlaps, arguments } = launch;
-        let mut parameters: [*mut c_void; MOST_ARGUMENTS] = [std::ptr::null_mut(); MOST_ARGUMENTS];
-        for (parameter, argument) in parameters.iter_mut().zip(arguments) {
-            *parameter = match argument {
-                Argument::Memory(address) => (&raw const *address).cast_mut().cast(),
-                Argument::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
-            };
-        }
-        let parameters = &mut parameters[..arguments.len()];
         let overlaps = overlaps && kernel.may_overlap;
+        let mut parameters = parameters_of(arguments);
+        let parameters = &mut parameters[..arguments.len()];
         // SAFETY: the caller's promise; the parameters point to the arguments, which are there
         // until the call returns.
         unsafe { queue.launch(kernel.function, (blocks as u32, 1), threads as u32, 0, overlaps, parameters) }
     }
 
-    fn graph(&self, queue: &Stream, begin: &mut dyn FnMut() -> Result<()>) -> Result<Option<Graph>> {
-        Graph::of(&self.context, queue, begin).map(Some)
-    }
-
-    #[inline]
-    unsafe fn launch_graph(&self, queue: &Stream, graph: &Graph) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { graph.launch(queue) }
+    unsafe fn launch_together(&self, queue: &Stream, launch: Launch<Cuda>) -> Result<()> {
+        let Launch { kernel, blocks, threads, arguments, .. } = launch;
+        let mut parameters = parameters_of(arguments);
+        // SAFETY: as for `launch`.
+        unsafe {
+            queue.launch_together(kernel.function, blocks as u32, threads as u32, &mut parameters[..arguments.len()])
+        }
     }
 
     unsafe fn seconds(&self, queue: &Stream, launch: Launch<Cuda>) -> Result<f64> {

@@ -8,7 +8,6 @@ mod context;
 #[cfg(test)]
 pub mod fake;
 mod gpu;
-mod graph;
 mod image;
 mod linker;
 mod memory;
@@ -32,7 +31,6 @@ use super::{ALL_OF_THE_CATALOGUE, Backend, DeviceDescription, DeviceKind};
 
 pub use context::{Caller, Context};
 pub use gpu::{Cuda, Kernel};
-pub use graph::Graph;
 #[cfg(any(test, feature = "testing"))]
 pub use image::units;
 pub use memory::{Memory, Pinned, Registered};

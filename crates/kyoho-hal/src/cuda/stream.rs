@@ -50,11 +50,6 @@ impl Stream {
         context.check(code, "cuStreamCreateWithPriority")?;
         Ok(Stream { context: context.clone(), handle })
     }
-
-    pub(super) fn handle(&self) -> Handle {
-        self.handle
-    }
-
     /// Waits for all its work.
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: the stream exists.
@@ -126,6 +121,24 @@ impl Stream {
             (table.cuLaunchKernel)(function, grid.0, grid.1, 1, threads, 1, 1, shared, stream, parameters, none.cast())
         };
         context.check(code, "cuLaunchKernel")
+    }
+
+    /// Begins a kernel all of whose thread blocks are on the device at once.
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`].
+    pub unsafe fn launch_together(
+        &self,
+        function: Function,
+        blocks: u32,
+        threads: u32,
+        parameters: &mut [*mut c_void],
+    ) -> Result<()> {
+        let launch = self.context.driver.table.cuLaunchCooperativeKernel;
+        let (function, stream) = (function.handle.0, self.handle.0);
+        // SAFETY: the stream exists; the rest is the caller's promise.
+        let code = unsafe { launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters.as_mut_ptr()) };
+        self.context.check(code, "cuLaunchCooperativeKernel")
     }
 
     /// Begins a copy from the host's memory.

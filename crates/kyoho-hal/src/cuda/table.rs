@@ -45,12 +45,6 @@ functions! {
     cuCtxSynchronize() -> i32;
     cuStreamQuery(*mut c_void) -> i32;
     cuStreamWaitEvent(*mut c_void, *mut c_void, u32) -> i32;
-    cuStreamBeginCapture_v2(*mut c_void, i32) -> i32;
-    cuStreamEndCapture(*mut c_void, *mut *mut c_void) -> i32;
-    cuGraphInstantiateWithFlags(*mut *mut c_void, *mut c_void, u64) -> i32;
-    cuGraphLaunch(*mut c_void, *mut c_void) -> i32;
-    cuGraphDestroy(*mut c_void) -> i32;
-    cuGraphExecDestroy(*mut c_void) -> i32;
     cuEventCreate(*mut *mut c_void, u32) -> i32;
     cuEventDestroy_v2(*mut c_void) -> i32;
     cuEventRecord(*mut c_void, *mut c_void) -> i32;
@@ -61,6 +55,7 @@ functions! {
     cuModuleGetFunction(*mut *mut c_void, *mut c_void, *const c_char) -> i32;
     cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut i32, *mut c_void, i32, usize) -> i32;
     cuLaunchKernel(*mut c_void, u32, u32, u32, u32, u32, u32, u32, *mut c_void, *mut *mut c_void, *mut *mut c_void) -> i32;
+    cuLaunchCooperativeKernel(*mut c_void, u32, u32, u32, u32, u32, u32, u32, *mut c_void, *mut *mut c_void) -> i32;
     cuLaunchKernelEx(*const CUlaunchConfig, *mut c_void, *mut *mut c_void, *mut *mut c_void) -> i32;
 }
 

@@ -371,31 +371,16 @@ fn kernels_overlap_where_asked_and_able() {
 }
 
 #[test]
-fn graphs_are_recorded_to_their_end() {
+fn thread_blocks_that_wait_for_one_another_are_begun_together() {
     let context = context(0);
     let stream = Stream::new(&context).unwrap();
-    let left = || state(|state| state.live.len());
-    let before = left();
-    let mut begun = 0;
-    let graph = Graph::of(&context, &stream, &mut || {
-        begun += 1;
-        Ok(())
-    });
+    let module = Module::new(&context, CUBIN).unwrap();
+    let function = module.function("kyoho_chain").unwrap();
     // SAFETY: the fake launches nothing.
-    unsafe { graph.as_ref().unwrap().launch(&stream) }.unwrap();
-    assert_eq!((begun, left()), (1, before + 1));
-    drop(graph);
-    let refused = || Error::Internal { what: "it was not begun".into() };
-    assert_eq!(Graph::of(&context, &stream, &mut || Err(refused())).err(), Some(refused()));
-    for call in ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"] {
-        fail_once(call, 700);
-        let error = failed(Graph::of(&context, &stream, &mut || Ok(())));
-        assert!(error.contains(call.trim_end_matches("_v2")), "{error}");
-        state(|state| state.records = false);
-    }
-    // Another one is recorded after that, and nothing of these is left.
-    assert!(Graph::of(&context, &stream, &mut || Ok(())).is_ok());
-    assert_eq!(left(), before);
+    let launch = || unsafe { stream.launch_together(function, 3, 128, &mut []) };
+    launch().unwrap();
+    fail_once("cuLaunchCooperativeKernel", 720);
+    assert!(failed(launch()).contains("cuLaunchCooperativeKernel: "));
 }
 
 #[test]

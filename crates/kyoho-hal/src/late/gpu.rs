@@ -264,7 +264,6 @@ impl<G: Gpu> Gpu for Late<G> {
     type Queue = LateQueue<G>;
     type Event = LateEvent;
     type Kernel = LateKernel<G>;
-    type Graph = std::convert::Infallible;
     type Caller = G::Caller;
 
     fn properties(&self) -> &Properties {

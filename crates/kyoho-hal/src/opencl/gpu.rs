@@ -118,7 +118,6 @@ impl Gpu for OpenCl {
     type Queue = Work;
     type Event = Recorded;
     type Kernel = Kernel;
-    type Graph = std::convert::Infallible;
     type Caller = ();
 
     fn properties(&self) -> &Properties {
