@@ -111,8 +111,9 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
                 put(positions, row, position);
                 put(velocities, row, velocity);
                 put(radii, row, [cluster.radii()[place]]);
-                put(groups, row, [cluster.groups().of(place) as i32]);
-                put(softenings, row, [cluster.groups().softening(cluster.groups().of(place))]);
+                let member = cluster.groups().member(place);
+                put(groups, row, [member.group.into()]);
+                put(softenings, row, [cluster.groups().softening_of(member)]);
             }
         }
         Ok(())
