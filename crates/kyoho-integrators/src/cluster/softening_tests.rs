@@ -86,7 +86,7 @@ fn block_steps_are_as_good_as_one_step_of_all() {
         });
         for (body, other) in blocks.bodies().iter().zip(one.bodies()) {
             let apart = length(&vector(|k| body.position[k] - other.position[k]));
-            assert!(apart < 3e-8, "{order:?}: {apart:e}");
+            assert!(apart < 1e-7, "{order:?}: {apart:e}");
         }
     }
 }
@@ -126,7 +126,7 @@ fn softenings_that_hardly_differ_are_as_one_up_to_rounding() {
 fn any_calls_give_the_forces_of_double_loops() {
     for (seed, (order, dt_max)) in ALL.into_iter().cycle().take(8).enumerate() {
         let mut random = crate::tests::random();
-        (0..97 * seed).for_each(|_| drop(random()));
+        (0..97 * seed).for_each(|_| assert!(random() < 1.0));
         let mut below = |limit: usize| (random() * limit as f64) as usize;
         let mut plain = softened(22);
         let mut names: Vec<i64> = (0..22).collect();
@@ -151,7 +151,8 @@ fn any_calls_give_the_forces_of_double_loops() {
                     let more = (0..MOST_GROUPS).map(|_| Plain { softening: 1e-3 * below(500) as f64, ..plain[place] });
                     let mut more: Vec<Plain> = more.collect();
                     for (number, body) in more.iter_mut().enumerate() {
-                        (body.softening, body.group) = (body.softening + 1e-6 * number as f64, 0);
+                        (body.softening, body.mass) = (body.softening + 1e-6 * number as f64, body.mass / 32.0);
+                        body.group = 0;
                         body.at[0][0] += 0.2 + 0.1 * number as f64;
                     }
                     if felt {
