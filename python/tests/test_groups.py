@@ -120,7 +120,7 @@ def test_wrong_groups_and_softenings_are_refused():
         ({"eps": numpy.full(3, 0.1)}, r"eps has the shape \(3,\)"),
         ({"eps": -0.1}, "eps is -0.1"),
         ({"eps": numpy.full(20, -0.1)}, "the softening of body 0 is '-0.1'"),
-        ({"eps": numpy.where(numpy.arange(20) == 3, numpy.nan, 0.1)}, "the softening of body 3 is 'nan'"),
+        ({"eps": numpy.where(numpy.arange(20) == 3, numpy.nan, 0.1)}, "the softening of body 3 is 'NaN'"),
         ({"eps": 0.1, "groups": 0}, "given beside a group"),
     ):
         with pytest.raises(kyoho.Error, match=said):
