@@ -70,8 +70,8 @@ def test_each_body_may_have_another_softening(order, tmp_path):
             other.evolve(0.375)
             for have, want in zip(other.get(), cluster.get()):
                 assert (have == want).all()
-        cluster.set(3, eps=0.7)
-        cluster.set(4, groups=0)
+        cluster.set([3], eps=0.7)
+        cluster.set([4], groups=0)
         assert cluster.eps[2:5].tolist() == [eps[2], 0.7, 0.02]
 
 
