@@ -630,6 +630,42 @@ static void groups_feel_one_another_or_not(int order) {
     GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
 }
 
+/* Twenty bodies with twenty softenings, which are more than there are groups. */
+static void each_body_has_a_softening(int order) {
+    enum { COUNT = 20 };
+    struct body all[COUNT] = {{0}}, found[COUNT] = {{0}};
+    double given[COUNT], softenings[COUNT], kinetic = 0, potential = 0, expected = 0;
+    for (int i = 0; i < COUNT; i++) {
+        all[i].identifier = i, all[i].mass = 0.05, all[i].x[0] = sin(1.7 * i), all[i].x[1] = sin(2.9 * i);
+        given[i] = 0.1 + 0.02 * i;
+        for (int k = 0; k < i; k++) {
+            const double x = all[i].x[0] - all[k].x[0], y = all[i].x[1] - all[k].x[1];
+            const double softening2 = (given[i] * given[i] + given[k] * given[k]) / 2;
+            expected -= all[i].mass * all[k].mass / sqrt(x * x + y * y + softening2);
+        }
+    }
+    kyoho_integrator *integrator = made(order, (kyoho_integrator_options)KYOHO_INTEGRATOR_OPTIONS_INIT, 1);
+    kyoho_bodies bodies = bodies_of(all, COUNT);
+    bodies.softenings.data = given;
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    GIVES(KYOHO_OK, kyoho_integrator_energies(integrator, &kinetic, &potential));
+    CHECK(kinetic == 0 && fabs(potential / expected - 1) < 1e-13);
+    kyoho_body_states states = states_of(found, COUNT);
+    states.softenings.data = softenings;
+    GIVES(KYOHO_OK, kyoho_integrator_get_bodies(integrator, &states));
+    for (int i = 0; i < COUNT; i++) CHECK(softenings[i] == given[i]);
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 0.25, NULL, NULL));
+    GIVES(KYOHO_OK, kyoho_integrator_energies(integrator, &kinetic, &potential));
+    CHECK(kinetic > 1e-3 && fabs((kinetic + potential) / expected - 1) < 1e-4);
+    kyoho_integration integration = KYOHO_INTEGRATION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_describe(integrator, &integration));
+    CHECK(integration.group_count == 1);
+    given[7] = -1;
+    WRONG(KYOHO_BAD_OPTION, "the softening of body 7 is '-1'", integrator,
+          kyoho_integrator_set_bodies(integrator, &bodies));
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+}
+
 int main(void) {
     for (int order = 2; order <= 8; order += 2) {
         bodies_reach_any_time(order);
@@ -637,6 +673,7 @@ int main(void) {
         bodies_collide_and_merge(order);
         if (order > 2) a_passage_changes_an_energy(order);
         if (order > 2) a_binary_is_a_subsystem(order);
+        each_body_has_a_softening(order);
         threads_change_no_bit(order);
         states_go_on_elsewhere(order);
         groups_feel_one_another_or_not(order);

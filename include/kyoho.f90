@@ -384,7 +384,7 @@ module kyoho
         type(kyoho_const_reals) :: velocities
         type(kyoho_const_reals) :: radii                    ! for collisions
         type(kyoho_const_integers) :: groups                ! null: group 0
-        type(kyoho_const_reals) :: softenings               ! in place of groups, which they make
+        type(kyoho_const_reals) :: softenings               ! in place of groups
     end type
 
     ! The places where bodies of an integrator are written to.
@@ -401,7 +401,7 @@ module kyoho
         type(kyoho_long_integers) :: nearest                ! the identifiers of the nearest bodies
         type(kyoho_reals) :: nearest_distances
         type(kyoho_integers) :: groups
-        type(kyoho_reals) :: softenings                     ! those of the groups
+        type(kyoho_reals) :: softenings                     ! their own or those of the groups
     end type
 
     ! How systems of few bodies evolve, and what ends them.

@@ -840,7 +840,8 @@ typedef struct kyoho_bodies {
     // 0.
     struct kyoho_const_integers groups;
     // In place of groups, the softening lengths: each body goes to the first group that has its
-    // own, feels all groups and is felt by all. If there is none, one is made.
+    // own, feels all groups and is felt by all. If there is none, one is made. Where that would make
+    // more than 16, none is made, and bodies have their softenings in the first group of that kind.
     struct kyoho_const_reals softenings;
 } kyoho_bodies;
 
@@ -887,7 +888,7 @@ typedef struct kyoho_body_states {
     struct kyoho_reals nearest_distances;
     // The groups.
     struct kyoho_integers groups;
-    // The softening lengths, those of the groups.
+    // The softening lengths: their own, or those of the groups.
     struct kyoho_reals softenings;
 } kyoho_body_states;
 
@@ -1712,7 +1713,8 @@ kyoho_result kyoho_integrator_create(const struct kyoho_options *options,
 //
 // Errors, after which no body was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
 // KYOHO_BAD_OPTION (an identifier that another body has, a mass, radius or softening below 0, a
-// group that there is not, more groups than 16, or a stride that is not allowed),
+// group that there is not, softenings that need more groups than 16 with subsystems or a tree, or a
+// stride that is not allowed),
 // KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_integrator_add_bodies(struct kyoho_integrator *integrator,
                                          const struct kyoho_bodies *bodies);

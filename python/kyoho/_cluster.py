@@ -436,9 +436,9 @@ class Cluster(Handle):
         groups : int or (n,) of int32
             Their groups, see :meth:`add_group`. None: 0.
         eps : float or (n,)
-            In place of groups, softening lengths, of which there may be 16 at most. Bodies go to the
-            first group that has theirs, feels all groups and is felt by all; if there is none, one is
-            made.
+            In place of groups, softening lengths. Bodies go to the first group that has theirs, feels
+            all groups and is felt by all; if there is none, one is made. Where that would make more
+            than 16, none is made, and bodies have their softenings in the first group of that kind.
 
         >>> import kyoho
         >>> cluster = kyoho.Cluster()

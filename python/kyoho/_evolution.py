@@ -21,7 +21,7 @@ class Bodies(NamedTuple):
     ``velocities``   ``(n, 3)``
     ``radii``        ``(n,)``      for collisions
     ``groups``       ``(n,)``      int32
-    ``eps``          ``(n,)``      the softening lengths, those of the groups
+    ``eps``          ``(n,)``      the softening lengths: their own, or those of the groups
     ===============  ============  =================================
     """
 

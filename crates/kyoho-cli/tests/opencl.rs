@@ -84,15 +84,41 @@ fn one_device_and_several_give_the_same_bits() {
     }
 }
 
+/// Returns the energies of a report.
+fn energies(output: Output) -> Vec<f64> {
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let rows = report["energies"].as_array().expect("a row for each interval").iter();
+    rows.map(|row| row["total"].as_f64().expect("a number")).collect()
+}
+
+#[test]
+fn softenings_of_each_body_give_the_same_bits_on_one_device_and_on_several() {
+    let mut lines = String::from("m,x,y,z,vx,vy,vz,eps\n");
+    for body in 0..300u32 {
+        let wave = |factor: f64| (factor * f64::from(body + 1)).sin();
+        let numbers = [wave(1.7), wave(2.9), wave(0.83), 0.3 * wave(3.1), 0.3 * wave(1.3), 0.3 * wave(0.37)];
+        let row = numbers.map(|number| format!("{number:e}")).join(",");
+        lines += &format!("{:e},{row},{:e}\n", 1.0 / 300.0, 0.02 + f64::from(body) / 4096.0);
+    }
+    let path = folder("opencl_softenings").join("stars.csv");
+    std::fs::write(&path, lines).unwrap();
+    for order in [["--order", "2", "--dt", "0.015625"], ["--order", "6", "--eta", "0.2"]] {
+        let run = ["run", path.to_str().unwrap(), "--t-end", "0.0625", "--precision", "double", "--json"];
+        let run = [&run[..], &order[..]].concat();
+        let on = |devices| energies(succeed(&mut by_opencl(kyoho(&run), &[("KYOHO_DEVICES", devices)])));
+        let (one, two) = (on("0,"), on("0,0"));
+        assert_eq!(one, two);
+        let cpu = energies(succeed(kyoho(&run).args(["--backend", "cpu"])));
+        for (one, cpu) in one.iter().zip(&cpu) {
+            assert!((one / cpu - 1.0).abs() < 1e-13, "{one}, {cpu} {order:?}");
+        }
+    }
+}
+
 #[test]
 fn a_law_between_bodies_has_the_same_bits_on_one_device_and_on_several() {
     let law = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/laws/post_newtonian.pair,light=20");
     let run = ["run", "--plummer", "100", "--t-end", "0.0625", "--eps", "0.05", "--precision", "double", "--json"];
-    let energies = |output: Output| -> Vec<f64> {
-        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
-        let rows = report["energies"].as_array().expect("a row for each interval").iter();
-        rows.map(|row| row["total"].as_f64().expect("a number")).collect()
-    };
     let with_law = [&run[..], &["--law", law]].concat();
     let on = |devices| energies(succeed(&mut by_opencl(kyoho(&with_law), &[("KYOHO_DEVICES", devices)])));
     let (one, two) = (on("0,"), on("0,0"));

@@ -70,7 +70,12 @@ fn bodies_with_softenings_move_as_those_of_a_cluster() {
     let folder = folder("cluster");
     // In the second file later bodies have the softening of the run, whose group comes first.
     let of_few = |number| if number < 5 { 0.1 } else { 0.0 };
-    let files = [("two", softening as fn(usize) -> f64, [0.2, 0.05]), ("zero", of_few, [0.0, 0.1])];
+    let of_each = |number| (number % 32) as f64 / 64.0;
+    let files = [
+        ("two", softening as fn(usize) -> f64, vec![0.2, 0.05]),
+        ("zero", of_few, vec![0.0, 0.1]),
+        ("many", of_each, (0..32).map(of_each).collect()),
+    ];
     for (name, soft, groups) in files {
         let path = csv(&folder, name, soft);
         for order in [Order::Second, Order::Fourth, Order::Sixth, Order::Eighth] {
@@ -109,8 +114,16 @@ fn bodies_with_softenings_move_as_those_of_a_cluster() {
 
 #[test]
 fn a_resumed_run_has_the_same_bits() {
-    let folder = folder("resumed");
-    let path = csv(&folder, "stars", softening);
+    goes_on_with_the_same_bits(&folder("resumed"), softening);
+}
+
+#[test]
+fn a_resumed_run_has_the_same_bits_with_a_softening_of_each_body() {
+    goes_on_with_the_same_bits(&folder("resumed-many"), |number| 0.1 + number as f64 / 64.0);
+}
+
+fn goes_on_with_the_same_bits(folder: &Path, softening: fn(usize) -> f64) {
+    let path = csv(folder, "stars", softening);
     for order in [Order::Second, Order::Fourth, Order::Sixth] {
         for (format, extension) in [("text", "txt"), ("hdf5", "h5")] {
             let [whole, part, new] =
@@ -195,11 +208,13 @@ fn what_does_not_go_together_is_refused() {
     let negative = csv(&folder, "negative", |number| if number == 1 { -1.0 } else { 0.1 }).display().to_string();
     let expected = format!("kyoho: {negative}, line 3: the softening is -1; allowed: zero and above");
     assert_eq!(refused(&negative), expected);
-    report(&format!("{} --t-end 1e-3", csv(&folder, "16", |number| (number % 16) as f64 + 0.5).display())).unwrap();
+    let tree = format!("--order 2 --dt {STEP} --accuracy 1e-3 --t-end {STEP} --interval {STEP}");
+    let some = csv(&folder, "16", |number| (number % 16) as f64 + 0.5);
+    report(&format!("{} {tree}", some.display())).unwrap();
     let many = csv(&folder, "17", |number| (number % 17) as f64 + 0.5).display().to_string();
     let expected = format!(
-        "kyoho: {many}: its bodies have more than 16 different softenings; allowed: up to 16, each of which costs \
-         forces of its own in every step"
+        "kyoho: {many}: its bodies have more than 16 different softenings; allowed: up to 16 with a tree, as each of \
+         them has one, or direct sums"
     );
-    assert_eq!(refused(&many), expected);
+    assert_eq!(refused(&format!("{many} {tree}")), expected);
 }

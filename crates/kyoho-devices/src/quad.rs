@@ -18,14 +18,12 @@ use kyoho_language::syntax::Side;
 use kyoho_laws::double_double::DoubleDouble;
 use kyoho_laws::simd::predict;
 use kyoho_methods::{Device, DeviceOptions};
-use kyoho_pairs::{PairKernel, PairMachine};
+use kyoho_pairs::{PairKernel, PairMachine, take_gravity};
 
 /// Below this many pairs a CPU is faster than a GPU.
 const CROSSOVER: u64 = 1 << 12;
 /// The name in the error where there is no memory for the rows that were written.
 const ROWS: &str = "the rows of sources that were written";
-/// The names of the vectors that the text sums.
-const RESULTS: [&str; MAX_DERIVATIVES] = ["acc", "jerk", "snap", "crackle"];
 
 /// The sources that a kernel has.
 struct Sent {
@@ -173,41 +171,16 @@ impl QuadDevice {
 
     /// Takes the results of the kernel.
     fn take_results(&mut self, count: usize) -> Result<()> {
-        let Interaction { n_outputs, n_derivatives, nearest, .. } = *self.options.interaction;
-        let width = self.options.interaction.n_sums();
+        let interaction = &*self.options.interaction;
+        let n_sums = count * interaction.n_sums();
         self.sums.clear();
-        memory::reserve(&mut self.sums, count * width, "sums")?;
-        self.sums.resize(count * width, 0.0);
+        memory::reserve(&mut self.sums, n_sums, "sums")?;
+        self.sums.resize(n_sums, 0.0);
+        let found = if interaction.nearest { count } else { 0 };
         self.nearest.clear();
-        // High and low limbs have places of their own in the row of a sink.
-        let mut take = |result: &str, high_place: Option<usize>, low_place: usize| -> Result<()> {
-            let columns = self.kernel.result(result)?;
-            for (row, sums) in self.sums.chunks_exact_mut(width).enumerate() {
-                for component in 0..columns.of().width {
-                    let [high, low] = columns.bits(row, component).map(f64::from_bits);
-                    if let Some(first) = high_place {
-                        sums[first + component] = high;
-                    }
-                    sums[low_place + component] = low;
-                }
-            }
-            Ok(())
-        };
-        take("pot", Some(0), n_outputs)?;
-        for (k, name) in RESULTS.into_iter().enumerate().take(n_derivatives) {
-            take(name, Some(1 + 3 * k), n_outputs + 1 + 3 * k)?;
-        }
-        if nearest {
-            take("distance2", None, 2 * n_outputs)?;
-            let (index, distance2) = (self.kernel.result("nearest")?, self.kernel.result("distance2")?);
-            memory::reserve(&mut self.nearest, count, "sums")?;
-            self.nearest.extend((0..count).map(|row| {
-                let distance2 = f64::from_bits(distance2.bits(row, 0)[0]);
-                let index = index.bits(row, 0)[0] as u32;
-                if distance2.is_finite() { Nearest::new(distance2, index.cast_signed()) } else { Nearest::NONE }
-            }));
-        }
-        Ok(())
+        memory::reserve(&mut self.nearest, found, "sums")?;
+        self.nearest.resize(found, Nearest::NONE);
+        take_gravity(&self.kernel, interaction, (&mut self.sums, &mut self.nearest))
     }
 
     fn begin(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {

@@ -70,7 +70,7 @@ impl QuadSource {
     }
 
     /// Returns the high and the low limbs of the numbers that a system keeps of it.
-    fn split(&self) -> (Source, Source) {
+    pub fn split(&self) -> (Source, Source) {
         let mut factorial = 1.0;
         let mut coefficients = self.derivatives;
         for (k, coefficient) in coefficients.iter_mut().enumerate().skip(2) {

@@ -224,6 +224,8 @@ mod group_tests;
 #[cfg(test)]
 mod rank_tests;
 #[cfg(test)]
+mod softening_tests;
+#[cfg(test)]
 mod subsystem_tests;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use kyoho_engine::Setup;
 use kyoho_ranks::{SharedSystem, Team};
 
 use super::body::{Body, Vector, length, sum};
-use super::group_sums::sum_by_groups;
+use super::group_sums::GroupSums;
 use super::groups::Groups;
 use super::subsystems::Subsystem;
 
@@ -63,6 +63,7 @@ impl NearestBodies {
 /// Computes energies on the devices of a run.
 pub struct Energies {
     system: SharedSystem,
+    group_sums: GroupSums,
     gravity: f64,
     softening: f64,
 }
@@ -72,7 +73,8 @@ impl Energies {
     /// matter.
     pub fn new(setup: &Setup, gravity: f64, softening: f64) -> Result<Energies> {
         let setup = Setup { order: Order::Second, precision: Precision::Double, ..setup.clone() };
-        Ok(Energies { system: SharedSystem::new(&setup, None)?, gravity, softening })
+        let system = SharedSystem::new(&setup, None)?;
+        Ok(Energies { system, group_sums: GroupSums::default(), gravity, softening })
     }
 
     /// Lets the ranks of a team share the sums, which all call the same with the same bodies.
@@ -149,7 +151,7 @@ impl Energies {
     ) -> Result<Vec<(f64, Vector)>> {
         let mut found = memory::filled(places.len(), (0.0, [0.0; 3]), FORCES)?;
         let sinks = (places.len(), |sink: usize| places[sink]);
-        sum_by_groups(&mut self.system, (groups, self.gravity), bodies, sinks, |sink, _, (forces, row)| {
+        self.group_sums.sum(&mut self.system, (groups, self.gravity), bodies, sinks, |sink, _, (forces, row)| {
             let (potential, acceleration) = &mut found[sink];
             *potential += forces.potential(row);
             let more = forces.acceleration(row);
@@ -163,10 +165,16 @@ impl Energies {
     pub fn of_groups(&mut self, bodies: &[Body], groups: &Groups) -> Result<Energy> {
         let mut terms = memory::filled(bodies.len(), 0.0, FORCES)?;
         let sinks = (bodies.len(), |body: usize| body);
-        sum_by_groups(&mut self.system, (groups, self.gravity), bodies, sinks, |body, group, (forces, row)| {
-            let part = if groups.feels(group, groups.of(body)) { 0.5 } else { 1.0 };
-            terms[body] += part * bodies[body].mass * forces.potential(row);
-        })?;
+        self.group_sums.sum(
+            &mut self.system,
+            (groups, self.gravity),
+            bodies,
+            sinks,
+            |body, group, (forces, row)| {
+                let part = if groups.feels(group, groups.of(body)) { 0.5 } else { 1.0 };
+                terms[body] += part * bodies[body].mass * forces.potential(row);
+            },
+        )?;
         let kinetic = 0.5 * sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2)));
         Ok(Energy { kinetic, potential: sum(terms), field: 0.0 })
     }

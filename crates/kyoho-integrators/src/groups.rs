@@ -1,10 +1,27 @@
-//! Groups of bodies: each has a softening length, and feels some groups and not others.
+//! Groups of bodies: each has a softening length, and feels some groups and not others. Bodies may have
+//! a softening of their own in place of their group's.
 
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Result, memory};
 
 /// The most groups of a cluster.
 pub const MOST_GROUPS: usize = 16;
+
+/// The group of a body, and its softening length if that is not the group's.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Member {
+    /// The group.
+    pub group: u8,
+    /// The softening length of its own.
+    pub own_softening: Option<f64>,
+}
+
+impl Member {
+    /// A body of a group, with the softening of that.
+    pub fn of(group: usize) -> Member {
+        Member { group: group as u8, own_softening: None }
+    }
+}
 
 /// The groups of bodies, and which group each body belongs to. The first group is always there.
 #[derive(Debug, PartialEq)]
@@ -14,7 +31,7 @@ pub struct Groups {
     /// The groups that each feels, with a bit for each.
     feels: [u16; MOST_GROUPS],
     /// The group of each body, by its place. Bodies beyond are of the first group.
-    of_bodies: Vec<u8>,
+    of_bodies: Vec<Member>,
 }
 
 const WHAT: &str = "the groups of bodies";
@@ -73,8 +90,7 @@ impl Groups {
 
     /// Returns a group of this softening that feels all groups and that all feel, if there is one.
     pub fn with_softening(&self, softening: f64) -> Option<usize> {
-        let all = |group: &usize| (0..self.count).all(|other| self.feels(*group, other) && self.feels(other, *group));
-        (0..self.count).filter(|group| self.softenings[*group] == softening).find(all)
+        (0..self.count).filter(|group| self.softenings[*group] == softening).find(|group| self.is_open(*group))
     }
 
     /// Fails unless a number is that of a group.
@@ -114,20 +130,54 @@ impl Groups {
         })
     }
 
+    /// Returns for each group the first one that feels the same groups, and that the same groups feel.
+    pub fn alike(&self) -> [u8; MOST_GROUPS] {
+        let are_alike = |one: usize, other: usize| {
+            let feel_both = |third: usize| self.feels(third, one) == self.feels(third, other);
+            self.felt_by(one) == self.felt_by(other) && (0..self.count).all(feel_both)
+        };
+        std::array::from_fn(|group| {
+            (0..group.min(self.count)).find(|other| group < self.count && are_alike(group, *other)).unwrap_or(group)
+                as u8
+        })
+    }
+
+    /// Returns the first group that feels all groups and that all feel, if there is one.
+    pub fn open(&self) -> Option<usize> {
+        (0..self.count).find(|group| self.is_open(*group))
+    }
+
+    fn is_open(&self, group: usize) -> bool {
+        (0..self.count).all(|other| self.feels(group, other) && self.feels(other, group))
+    }
+
     fn all(&self) -> u16 {
         (0..self.count).fold(0, |all, group| all | 1 << group)
     }
 
-    /// Returns the softening length of a pair of bodies of two groups. Its square is the mean of both
-    /// squares.
+    /// Returns the softening length of a pair of bodies of two groups, as [`pair_of`] does.
     pub fn between(&self, one: usize, other: usize) -> f64 {
-        let (one, other) = (self.softenings[one], self.softenings[other]);
-        if one == other { one } else { (one * one).midpoint(other * other).sqrt() }
+        pair_of(self.softenings[one], self.softenings[other])
     }
 
     /// Returns the group of the body at a place.
     pub fn of(&self, place: usize) -> usize {
-        self.of_bodies.get(place).copied().map_or(0, usize::from)
+        self.member(place).group.into()
+    }
+
+    /// Returns what the body at a place has of groups.
+    pub fn member(&self, place: usize) -> Member {
+        self.of_bodies.get(place).copied().unwrap_or_default()
+    }
+
+    /// Returns the softening length of a body.
+    pub fn softening_of(&self, member: Member) -> f64 {
+        member.own_softening.unwrap_or(self.softenings[usize::from(member.group)])
+    }
+
+    /// Whether some bodies have softenings of their own.
+    pub fn has_own_softenings(&self) -> bool {
+        self.of_bodies.iter().any(|member| member.own_softening.is_some())
     }
 
     /// Whether one of the bodies at two places feels the other one.
@@ -136,9 +186,9 @@ impl Groups {
         self.feels(one, other) || self.feels(other, one)
     }
 
-    /// Adds the group of a body behind all, for which memory was reserved.
-    pub fn push(&mut self, group: usize) {
-        self.of_bodies.push(group as u8);
+    /// Adds a body behind all, for which memory was reserved.
+    pub fn push(&mut self, member: Member) {
+        self.of_bodies.push(member);
     }
 
     /// Reserves memory for the groups of more bodies.
@@ -146,25 +196,30 @@ impl Groups {
         memory::reserve(&mut self.of_bodies, more, WHAT)
     }
 
-    /// Gives the body at a place to a group.
-    pub fn set(&mut self, place: usize, group: usize) {
-        self.of_bodies[place] = group as u8;
+    /// Gives the body at a place to a group, or a softening of its own.
+    pub fn set(&mut self, place: usize, member: Member) {
+        self.of_bodies[place] = member;
     }
 
     /// Returns the groups of the bodies, by their places.
-    pub fn of_bodies_mut(&mut self) -> &mut Vec<u8> {
+    pub fn of_bodies_mut(&mut self) -> &mut Vec<Member> {
         &mut self.of_bodies
     }
 
     /// Returns the softening length of all pairs, if all bodies have the same one and feel all others.
     pub fn as_one(&self) -> Option<f64> {
-        let used = self.of_bodies.iter().fold(0u16, |used, group| used | 1 << group);
-        let mut groups = (0..self.count).filter(|group| used >> group & 1 == 1);
-        let Some(first) = groups.next() else { return Some(self.softenings[0]) };
-        let is_as_first =
-            |group: usize| self.softenings[group] == self.softenings[first] && self.feels[group] & used == used;
-        (is_as_first(first) && groups.all(is_as_first)).then_some(self.softenings[first])
+        let Some(first) = self.of_bodies.first() else { return Some(self.softenings[0]) };
+        let softening = self.softening_of(*first);
+        let used = self.of_bodies.iter().fold(0u16, |used, member| used | 1 << member.group);
+        let feel_all = (0..self.count).all(|group| used >> group & 1 == 0 || self.feels[group] & used == used);
+        let is_one = feel_all && self.of_bodies.iter().all(|member| self.softening_of(*member) == softening);
+        is_one.then_some(softening)
     }
+}
+
+/// Returns the softening length of a pair of bodies with these. Its square is the mean of both squares.
+pub fn pair_of(one: f64, other: f64) -> f64 {
+    if one == other { one } else { (one * one).midpoint(other * other).sqrt() }
 }
 
 fn wrong(name: &str, value: &str, allowed: &str) -> Error {
@@ -181,7 +236,7 @@ mod tests {
         assert_eq!(groups.as_one(), Some(0.5));
         let [second, third] = [0.5, 0.25].map(|softening| groups.add(softening).unwrap());
         for group in [0, second, second] {
-            groups.push(group);
+            groups.push(Member::of(group));
         }
         assert_eq!(groups.as_one(), Some(0.5));
         // That nobody feels a group without bodies does not matter.
@@ -190,13 +245,36 @@ mod tests {
         groups.set_feels(second, 0, false);
         assert_eq!(groups.as_one(), None);
         groups.set_feels(second, 0, true);
-        groups.set(1, third);
+        groups.set(1, Member::of(third));
         assert_eq!(groups.as_one(), None);
         groups.of_bodies_mut().drain(..2);
-        groups.set(0, third);
+        groups.set(0, Member::of(third));
         assert_eq!(groups.as_one(), Some(0.25));
         groups.set_feels(third, third, false);
         assert_eq!(groups.as_one(), None);
+    }
+
+    #[test]
+    fn bodies_have_softenings_of_their_own_in_place_of_their_groups() {
+        let mut groups = Groups::one(0.5);
+        let own = |softening| Member { group: 0, own_softening: Some(softening) };
+        [Member::of(0), own(0.25)].into_iter().for_each(|member| groups.push(member));
+        assert!(groups.has_own_softenings() && groups.as_one().is_none());
+        assert_eq!([0, 1, 2].map(|place| groups.softening_of(groups.member(place))), [0.5, 0.25, 0.5]);
+        groups.set(0, own(0.25));
+        assert_eq!(groups.as_one(), Some(0.25));
+    }
+
+    #[test]
+    fn groups_are_alike_that_feel_the_same_and_that_the_same_feel() {
+        let mut groups = Groups::one(0.0);
+        (1..4).for_each(|group| drop(groups.add(group as f64)));
+        assert_eq!((groups.alike()[..4].to_vec(), groups.open()), (vec![0; 4], Some(0)));
+        // Nobody but itself feels the second one.
+        [0, 2, 3].into_iter().for_each(|group| groups.set_feels(group, 1, false));
+        assert_eq!((groups.alike()[..4].to_vec(), groups.open()), (vec![0, 1, 0, 0], None));
+        groups.set_feels(3, 3, false);
+        assert_eq!(groups.alike()[..4], [0, 1, 0, 3]);
     }
 
     #[test]

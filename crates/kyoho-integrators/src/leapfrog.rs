@@ -10,7 +10,7 @@ use kyoho_ranks::SharedSystem;
 use super::body::{Body, Vector, add, vector};
 use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
-use super::group_sums::sum_by_groups;
+use super::group_sums::GroupSums;
 use super::groups::Groups;
 use super::hermite::MOST;
 use super::laws::{Acting, Felt, Laws};
@@ -29,6 +29,7 @@ pub struct Leapfrog {
     numbering: Numbering,
     /// The groups of bodies, if these differ.
     groups: Option<Groups>,
+    group_sums: GroupSums,
     fields: Fields,
     laws: Laws,
     /// What rounding took off each position and velocity since the interval began.
@@ -65,6 +66,7 @@ impl Leapfrog {
             bodies,
             numbering,
             groups: None,
+            group_sums: GroupSums::default(),
             fields,
             laws,
             lost,
@@ -123,7 +125,8 @@ impl Leapfrog {
         let step = self.plan.step;
         if let Some(groups) = &self.groups {
             let mut found = memory::filled(bodies.len(), [0.0; 3], "accelerations")?;
-            sum_by_groups(&mut self.system, (groups, gravity), bodies, (bodies.len(), |body| body), |body, _, of| {
+            let sinks = (bodies.len(), |body| body);
+            self.group_sums.sum(&mut self.system, (groups, gravity), bodies, sinks, |body, _, of| {
                 let (forces, row) = of;
                 let (so_far, more) = (found[body], forces.acceleration(row));
                 found[body] = vector(|k| so_far[k] + more[k]);
@@ -468,7 +471,8 @@ impl Integrator for Leapfrog {
     }
 
     fn counts(&self) -> Counts {
-        Counts { interactions: self.system.statistics().interactions - self.left_out, ..self.counts }
+        let all = self.system.statistics().interactions + self.group_sums.interactions();
+        Counts { interactions: all - self.left_out, ..self.counts }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod laws;
 mod leapfrog;
 mod numbering;
 pub mod plan;
+mod softened;
 pub mod subsystems;
 mod sweeps;
 pub mod unit_systems;

@@ -8,6 +8,7 @@
 mod columns;
 mod cpu;
 mod gpu;
+mod gravity;
 mod lists;
 mod on_device;
 
@@ -25,6 +26,7 @@ use kyoho_language::{Fault, Options, PairProgram, compile, explain};
 
 pub use columns::Columns;
 use cpu::CpuPairs;
+pub use gravity::take_gravity;
 pub use lists::{ListedPairs, PairLists};
 pub use on_device::DeviceRows;
 

@@ -11,7 +11,7 @@ use kyoho_engine::{Setup, Stepper, System};
 use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_integrators::body::Body;
 use kyoho_integrators::fields::{Field, Fields, Parameters};
-use kyoho_integrators::groups::Groups;
+use kyoho_integrators::groups::{Groups, Member};
 use kyoho_integrators::plan::{Plan, StepCriterion};
 use kyoho_integrators::{Counts, in_fields};
 use kyoho_methods::block_steps::{AdvancedBlock, Beginning, BlockOutcome, BlockSteps, DueBlock};
@@ -310,7 +310,7 @@ fn the_host_makes_the_steps_of_bodies_in_groups() {
         groups.add(1.0 / 16.0).unwrap();
         groups.set_feels(0, 1, false);
         groups.reserve(120).unwrap();
-        (0..120).for_each(|place| groups.push(place % 2));
+        (0..120).for_each(|place| groups.push(Member::of(place % 2)));
         run_in((Fields::default(), Some(groups)), stepper, usize::MAX, true)
     };
     let (on_host, on_device) = (run(Stepper::Host), run(Stepper::Device));

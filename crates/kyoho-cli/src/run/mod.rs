@@ -98,8 +98,8 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     report.fields = names;
     report.laws = laws.iter().map(|law| law.name().to_string()).collect();
     report.units = units;
-    if let Some(groups) = &groups {
-        report.with_softenings((0..groups.count()).map(|group| groups.softening(group)).collect());
+    if let (Some(groups), Some(softenings)) = (&groups, &start.softenings) {
+        report.with_softenings(softenings::of_report(groups, softenings));
     }
     report.over(ranks);
     let watch = arguments.watch.filter(|_| ranks.is_first());

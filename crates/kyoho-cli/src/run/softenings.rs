@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kyoho_core::error::shown;
 use kyoho_files::names::SOFTENINGS;
-use kyoho_integrators::groups::{Groups, MOST_GROUPS};
+use kyoho_integrators::groups::{Groups, MOST_GROUPS, Member};
 use kyoho_integrators::plan::Plan;
 
 use crate::failure::{Failure, Result};
@@ -18,8 +18,8 @@ pub const NAME: &str = SOFTENINGS[0];
 /// The setting of a snapshot that has them, which is how many different ones there are.
 const COUNT: &str = "softenings";
 
-/// Returns the different ones among these, in the order in which they come. Of more than a run can have,
-/// one too many is returned.
+/// Returns the different ones among these, in the order in which they come. Of more than there may be
+/// groups, one too many is returned.
 fn different(softenings: &[f64]) -> Vec<f64> {
     let mut found = Vec::new();
     for softening in softenings {
@@ -33,9 +33,25 @@ fn different(softenings: &[f64]) -> Vec<f64> {
     found
 }
 
+/// Returns all different ones among these, ascending.
+fn sorted(softenings: &[f64]) -> Vec<f64> {
+    let mut all = softenings.to_vec();
+    all.sort_unstable_by(f64::total_cmp);
+    all.dedup();
+    all
+}
+
 /// Returns the setting of a snapshot with these.
 pub fn setting(softenings: &[f64]) -> (&'static str, Value) {
-    (COUNT, Value::Count(different(softenings).len() as u64))
+    (COUNT, Value::Count(sorted(softenings).len() as u64))
+}
+
+/// Returns the softenings of groups, or all different ones of bodies that have some of their own.
+pub fn of_report(groups: &Groups, softenings: &[f64]) -> Vec<f64> {
+    if groups.has_own_softenings() {
+        return sorted(softenings);
+    }
+    (0..groups.count()).map(|group| groups.softening(group)).collect()
 }
 
 /// Reads the setting of a snapshot, whose softenings are still missing if it has some.
@@ -43,7 +59,7 @@ pub fn read(header: &Header) -> Result<Option<Vec<f64>>> {
     if !header.words.contains_key(COUNT) {
         return Ok(None);
     }
-    let count = |word: &str| word.parse().ok().filter(|count| (1..=MOST_GROUPS).contains(count));
+    let count = |word: &str| word.parse().ok().filter(|count: &usize| *count > 0);
     header.value(COUNT, count).map(|_| Some(Vec::new()))
 }
 
@@ -68,11 +84,11 @@ pub fn groups(arguments: &Arguments, plan: &mut Plan, softenings: Option<&[f64]>
         plan.softening = one;
         return Ok(None);
     }
-    if different.len() > MOST_GROUPS {
+    if different.len() > MOST_GROUPS && plan.tree.is_some() {
         let path = arguments.resume.as_deref().or(arguments.input.as_deref());
         let reason = format!(
-            "its bodies have more than {MOST_GROUPS} different softenings; allowed: up to {MOST_GROUPS}, each of which \
-             costs forces of its own in every step"
+            "its bodies have more than {MOST_GROUPS} different softenings; allowed: up to {MOST_GROUPS} with a tree, as \
+             each of them has one, or direct sums"
         );
         return Err(Failure::file(path.unwrap_or(Path::new("-")), reason));
     }
@@ -80,11 +96,21 @@ pub fn groups(arguments: &Arguments, plan: &mut Plan, softenings: Option<&[f64]>
         let allowed = "with one softening of all bodies";
         return Err(wrong("--report-error", "given with several softenings".into(), allowed.into()));
     }
+    if different.len() > MOST_GROUPS {
+        // As in a cluster, which makes no groups of so many.
+        let mut groups = Groups::one(plan.softening);
+        groups.reserve(softenings.len())?;
+        for softening in softenings {
+            let own_softening = (*softening != plan.softening).then_some(*softening);
+            groups.push(Member { own_softening, ..Member::of(0) });
+        }
+        return Ok(Some(groups));
+    }
     // The order of groups is part of the bits, and a cluster begins with the softening of the plan.
     let first = if different.contains(&plan.softening) { plan.softening } else { different[0] };
     let mut groups = Groups::one(first);
     different.iter().filter(|softening| **softening != first).try_for_each(|other| groups.add(*other).map(drop))?;
     groups.reserve(softenings.len())?;
-    softenings.iter().for_each(|softening| groups.push(groups.with_softening(*softening).unwrap_or(0)));
+    softenings.iter().for_each(|softening| groups.push(Member::of(groups.with_softening(*softening).unwrap_or(0))));
     Ok(Some(groups))
 }

@@ -21,7 +21,8 @@ pub struct Change {
     pub radius: Option<f64>,
     /// The group.
     pub group: Option<i32>,
-    /// The softening length: the body goes to a group that has it, which feels all and all feel.
+    /// The softening length: the body goes to a group that has it, which feels all and all feel. Where
+    /// there would be too many groups, it keeps the softening itself.
     pub softening: Option<f64>,
 }
 
@@ -38,7 +39,7 @@ impl Cluster {
         memory::reserve(&mut self.identifiers, more, BODIES)?;
         memory::reserve(&mut self.radii, more, BODIES)?;
         self.groups.reserve(more)?;
-        let (table, groups) = self.groups_of(bodies)?;
+        let (table, members) = self.groups_of(bodies)?;
         memory::reserve(self.integrator.bodies_mut(), more, BODIES)?;
         for (number, (identifier, _)) in bodies.iter().enumerate() {
             if self.places.contains_key(identifier) {
@@ -54,12 +55,12 @@ impl Cluster {
             self.places.insert(*identifier, before + number);
         }
         self.groups.take(table);
-        for ((identifier, Change { mass, position, velocity, radius, .. }), group) in bodies.iter().zip(groups) {
+        for ((identifier, Change { mass, position, velocity, radius, .. }), member) in bodies.iter().zip(members) {
             let numbers = (mass.unwrap_or(0.0), position.unwrap_or_default(), velocity.unwrap_or_default());
             self.integrator.bodies_mut().push(Body::new(numbers.0, numbers.1, numbers.2));
             self.identifiers.push(*identifier);
             self.radii.push(radius.unwrap_or(0.0));
-            self.groups.push(group.unwrap_or(0));
+            self.groups.push(member.unwrap_or_default());
         }
         if more > 0 {
             (self.is_changed, self.has_other_radii, self.has_other_groups) = (true, true, true);
@@ -76,12 +77,12 @@ impl Cluster {
             self.place(*identifier)?;
             change.check(*identifier, &self.groups)?;
         }
-        let (table, groups) = self.groups_of(changes)?;
+        let (table, members) = self.groups_of(changes)?;
         self.groups.take(table);
-        for ((identifier, Change { mass, position, velocity, radius, .. }), group) in changes.iter().zip(groups) {
+        for ((identifier, Change { mass, position, velocity, radius, .. }), member) in changes.iter().zip(members) {
             let place = self.places[identifier];
-            if let Some(group) = group.filter(|group| *group != self.groups.of(place)) {
-                self.groups.set(place, group);
+            if let Some(member) = member.filter(|member| *member != self.groups.member(place)) {
+                self.groups.set(place, member);
                 (self.is_changed, self.has_other_groups) = (true, true);
             }
             let body = &mut self.integrator.bodies_mut()[place];

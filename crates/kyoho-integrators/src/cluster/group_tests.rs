@@ -9,18 +9,18 @@ use super::*;
 
 /// A body of the double loops: its mass, its softening, and its group.
 #[derive(Debug, Clone, Copy)]
-struct Plain {
-    mass: f64,
-    softening: f64,
-    group: usize,
-    at: [Vector; 2],
+pub struct Plain {
+    pub mass: f64,
+    pub softening: f64,
+    pub group: usize,
+    pub at: [Vector; 2],
 }
 
 /// Which group feels which, in the double loops.
-type Table<'a> = &'a dyn Fn(usize, usize) -> bool;
+pub type Table<'a> = &'a dyn Fn(usize, usize) -> bool;
 
 /// Returns the acceleration of each body and its potential.
-fn forces(bodies: &[Plain], feels: Table) -> Vec<(f64, Vector)> {
+pub fn forces(bodies: &[Plain], feels: Table) -> Vec<(f64, Vector)> {
     let of = |one: usize| {
         let mut sums = (0.0, [0.0; 3]);
         for (other, source) in bodies.iter().enumerate() {
@@ -38,7 +38,7 @@ fn forces(bodies: &[Plain], feels: Table) -> Vec<(f64, Vector)> {
 }
 
 /// Advances bodies by steps of Runge and Kutta.
-fn advance(bodies: &mut [Plain], feels: Table, time: f64, steps: usize) {
+pub fn advance(bodies: &mut [Plain], feels: Table, time: f64, steps: usize) {
     let step = time / steps as f64;
     for _ in 0..steps {
         let start: Vec<[Vector; 2]> = bodies.iter().map(|body| body.at).collect();
@@ -76,7 +76,7 @@ fn energy(bodies: &[Plain], feels: Table) -> [f64; 2] {
 const SOFTENINGS: [f64; 3] = [0.1, 0.3, 0.05];
 
 /// Bodies of random places in three groups; some have no mass.
-fn bodies(count: usize) -> Vec<Plain> {
+pub fn bodies(count: usize) -> Vec<Plain> {
     let mut random = crate::tests::random();
     let mut vector = |size: f64| -> Vector { std::array::from_fn(|_| size * (random() - 0.5)) };
     let body = |number: usize| {
@@ -104,7 +104,7 @@ fn given((number, plain): (usize, &Plain)) -> (i64, Change) {
 }
 
 /// Asserts that forces, energies and places are those of double loops.
-fn assert_as_plain(cluster: &mut Cluster, plain: &[Plain], feels: Table, error: f64, what: &str) {
+pub fn assert_as_plain(cluster: &mut Cluster, plain: &[Plain], feels: Table, error: f64, what: &str) {
     for (place, (body, plain)) in cluster.bodies().iter().zip(plain).enumerate() {
         let apart = length(&vector(|k| body.position[k] - plain.at[0][k]));
         assert!(apart < error, "{what}: body {place} is {apart:e} away");
@@ -326,11 +326,9 @@ fn a_softening_of_a_body_makes_a_group_and_finds_it_again() {
     assert_eq!(groups(&cluster), [0, 1, 2, 1]);
     cluster.change(&[(3, Change { softening: Some(0.125), ..Change::default() })]).unwrap();
     assert_eq!(groups(&cluster), [0, 1, 2, 2]);
-    // Bodies with too many softenings, or wrong ones, change nothing.
-    let many: Vec<_> = (0..20).map(|name| with(10 + name, 1.0 + name as f64)).collect();
+    // Bodies with wrong ones change nothing.
     let both = Change { group: Some(1), ..with(9, 0.25).1 };
     for (wrong, told) in [
-        (many, "the number of groups is '17'"),
         (vec![with(9, -1.0)], "the softening of body 9 is '-1'"),
         (vec![with(9, f64::INFINITY)], "the softening of body 9"),
         (vec![(9, both)], "the softening of body 9 is 'given beside a group'"),

@@ -2,7 +2,7 @@
 
 use kyoho_core::{Error, Result, memory};
 
-use crate::groups::Groups;
+use crate::groups::{Groups, MOST_GROUPS, Member};
 
 use super::{BODIES, Change, Cluster};
 
@@ -37,21 +37,49 @@ impl Cluster {
         Ok(())
     }
 
-    /// Returns the groups as they are with those that changes make, and the group that each wants.
-    pub(super) fn groups_of(&self, changes: &[(i64, Change)]) -> Result<(Groups, Vec<Option<usize>>)> {
-        let mut groups = self.groups.without_bodies();
+    /// Returns the groups as they are with those that changes make, and what each body wants of them. Where
+    /// there would be too many groups, none is made, and bodies have softenings of their own.
+    pub(super) fn groups_of(&self, changes: &[(i64, Change)]) -> Result<(Groups, Vec<Option<Member>>)> {
+        let (mut groups, mut of_own) = (self.groups.without_bodies(), None);
+        for softening in changes.iter().filter_map(|(_, change)| change.softening) {
+            if groups.with_softening(softening).is_some() {
+                continue;
+            }
+            if let Err(error) = groups.add(softening) {
+                groups = self.groups.without_bodies();
+                of_own = Some(self.group_of_own_softenings(&groups, error)?);
+                break;
+            }
+        }
         let mut wanted = memory::room(changes.len(), BODIES)?;
         for (_, Change { group, softening, .. }) in changes {
-            wanted.push(match softening {
-                Some(softening) => Some(match groups.with_softening(*softening) {
-                    Some(group) => group,
-                    None => groups.add(*softening)?,
-                }),
-                None => group.and_then(|group| usize::try_from(group).ok()),
-            });
+            let of_softening = |softening: f64| match (groups.with_softening(softening), of_own) {
+                (None, Some(group)) => Member { own_softening: Some(softening), ..Member::of(group) },
+                (group, _) => Member::of(group.unwrap_or(0)),
+            };
+            let of_group = || group.and_then(|group| usize::try_from(group).ok()).map(Member::of);
+            wanted.push(softening.map(of_softening).or_else(of_group));
         }
         self.require_plain_groups(&groups)?;
         Ok((groups, wanted))
+    }
+
+    /// Returns the group of bodies with softenings of their own. There is none with subsystems and with a
+    /// tree, which is of one softening, and then the error is that of too many groups.
+    fn group_of_own_softenings(&self, groups: &Groups, too_many: Error) -> Result<usize> {
+        if !self.knows_own_softenings() {
+            return Err(too_many);
+        }
+        groups.open().ok_or_else(|| Error::BadOption {
+            name: "the number of groups that feel all and that all feel".into(),
+            value: "0".into(),
+            allowed: format!("from 1 on, with more than {MOST_GROUPS} softenings: bodies that have them belong to it"),
+        })
+    }
+
+    /// Whether bodies may have softenings of their own.
+    pub(super) fn knows_own_softenings(&self) -> bool {
+        self.tree.is_none() && self.choices.subsystems().is_none()
     }
 
     /// Fails for groups that subsystems do not know.

@@ -92,7 +92,10 @@ impl Cluster {
         let radii = self.radii.iter().map(|radius| radius.to_bits());
         let head = [self.time.to_bits(), u64::from(self.is_changed), mark(self.bodies())];
         let groups = &self.groups;
-        let of_bodies = (0..self.identifiers.len()).map(|place| groups.of(place) as u64);
+        let of_bodies = (0..self.identifiers.len()).flat_map(|place| {
+            let member = groups.member(place);
+            [member.group.into(), groups.softening_of(member).to_bits()]
+        });
         let rows = (0..groups.count()).flat_map(|group| {
             let felt = (0..groups.count()).map(move |other| u64::from(groups.feels(group, other)));
             [groups.softening(group).to_bits()].into_iter().chain(felt)

@@ -110,6 +110,18 @@ fn groups_of_bodies_have_the_bits_of_one_process() {
             cluster
         };
         let expected = evolved(in_groups(Cluster::new(system(order, Precision::Double), choices).unwrap()), to);
+        let each = |cluster| {
+            let mut cluster = with_bodies(cluster, COUNT);
+            let softening = |identifier: i64| Some(0.01 + identifier as f64 / 4096.0);
+            let change = |identifier| (identifier, Change { softening: softening(identifier), ..Change::default() });
+            cluster.change(&(0..COUNT).map(change).collect::<Vec<_>>()).unwrap();
+            cluster
+        };
+        let of_each = evolved(each(Cluster::new(system(order, Precision::Double), choices).unwrap()), to);
+        let run = |rank| evolved(each(over(rank, order, Precision::Double, choices)), to);
+        for found in on_ranks(2, Manners::default(), run) {
+            assert!(found == of_each, "order {order:?} with softenings of bodies");
+        }
         for size in [1, 2] {
             let run = |rank| evolved(in_groups(over(rank, order, Precision::Double, choices)), to);
             for found in on_ranks(size, Manners::default(), run) {

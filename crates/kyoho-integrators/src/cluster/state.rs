@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::body::{Body, Vector};
 use crate::fields::{Centre, Field};
-use crate::groups::{Groups, MOST_GROUPS};
+use crate::groups::{Groups, MOST_GROUPS, Member};
 use crate::laws::Law;
 use crate::subsystems::Subsystem;
 use kyoho_core::{Error, Result, memory};
@@ -13,7 +13,7 @@ use kyoho_few_body::System as FewBodies;
 use super::{BODIES, Change, Cluster};
 
 /// The first word of a state, which names its form.
-const FORM: u64 = u64::from_le_bytes(*b"kyoho  6");
+const FORM: u64 = u64::from_le_bytes(*b"kyoho  7");
 /// The words before the bodies: the form, the order, the number of bodies, the time, whether bodies
 /// have changed since their forces were computed, the number of fields, that of laws, that of
 /// subsystems, the distance at which these form, and the number of groups. The fields follow the bodies,
@@ -29,8 +29,11 @@ const OF_SUBSYSTEM: usize = 28;
 const OF_MEMBER: usize = 7;
 /// The words of a group.
 const OF_GROUP: usize = 2;
-/// The words of a body: its identifier, its group, its radius, and its 26 numbers.
-const WORDS: usize = 29;
+/// The words of a body: its identifier, its group, the softening of its own, its radius, and its 26
+/// numbers.
+const WORDS: usize = 30;
+/// The word in place of the softening of a body that has none of its own.
+const NO_SOFTENING: u64 = u64::MAX;
 /// The bytes of a word.
 const WORD: usize = size_of::<u64>();
 
@@ -66,7 +69,9 @@ impl Cluster {
         head.into_iter().chain(more).for_each(&mut put);
         let named = self.identifiers.iter().zip(&self.radii);
         for (place, ((identifier, radius), body)) in named.zip(self.bodies()).enumerate() {
-            [identifier.cast_unsigned(), self.groups.of(place) as u64].into_iter().for_each(&mut put);
+            let Member { group, own_softening } = self.groups.member(place);
+            let softening = own_softening.map_or(NO_SOFTENING, f64::to_bits);
+            [identifier.cast_unsigned(), group.into(), softening].into_iter().for_each(&mut put);
             [*radius].into_iter().chain(numbers(body)).for_each(|number| put(number.to_bits()));
         }
         for field in self.fields() {
@@ -132,6 +137,7 @@ impl Cluster {
         for place in 0..bodies {
             let identifier = words.next().unwrap_or(0).cast_signed();
             let group = usize::try_from(words.next().unwrap_or(0)).unwrap_or(usize::MAX);
+            let own_softening = words.next().filter(|word| *word != NO_SOFTENING).map(f64::from_bits);
             let mut number = || f64::from_bits(words.next().unwrap_or(0));
             let radius = number();
             let Body { step, mass, position, velocity, derivatives } = body(&mut number);
@@ -140,6 +146,7 @@ impl Cluster {
                 position: Some(position),
                 velocity: Some(velocity),
                 radius: Some(radius),
+                softening: own_softening,
                 ..Change::default()
             };
             numbers.check(identifier, &self.groups)?;
@@ -152,7 +159,7 @@ impl Cluster {
             }
             identifiers.push(identifier);
             radii.push(radius);
-            of_bodies.push(group);
+            of_bodies.push(Member { own_softening, ..Member::of(group) });
             all.push(Body { step, mass, position, velocity, derivatives });
         }
         let mut known = Vec::new();
@@ -175,7 +182,11 @@ impl Cluster {
         }
         let mut groups = self.groups_of_state(&mut words, group_count)?;
         groups.reserve(bodies)?;
-        of_bodies.iter().for_each(|group| groups.push(*group));
+        of_bodies.iter().for_each(|member| groups.push(*member));
+        if groups.has_own_softenings() && !self.knows_own_softenings() {
+            let allowed = "those of groups, for an integrator with subsystems or a tree";
+            return Err(wrong("the softenings of bodies in the state", "of their own", allowed));
+        }
         let radius = f64::from_bits(radius);
         if !(radius >= 0.0 && radius.is_finite() && are_apart(&found, bodies)?) {
             return Err(is_wrong());

@@ -1,4 +1,4 @@
-//! Bodies in groups: the systems that have the sources of each group, and the sums of their forces.
+//! Bodies in groups: what has the sources of each group, and the sums of their forces.
 
 use std::sync::Arc;
 
@@ -6,9 +6,11 @@ use kyoho_core::{Error, Forces, Interaction, Nearest, Result, Sink, memory};
 use kyoho_ranks::SharedSystem;
 
 use crate::body::Body;
-use crate::groups::{Groups, MOST_GROUPS};
+use crate::group_sums::choose;
+use crate::groups::{Groups, MOST_GROUPS, Member, pair_of};
 use crate::numbering::Numbering;
 use crate::plan::Plan;
+use crate::softened::{SoftenedBody, SoftenedGravity};
 
 use super::sources::write;
 
@@ -20,11 +22,16 @@ pub struct Grouped {
     groups: Option<Groups>,
     /// The first of the groups whose bodies are summed together with those of each.
     leaders: [u8; MOST_GROUPS],
-    /// The group of each number.
-    of_numbers: Vec<u8>,
-    /// The address of each source in the system of its group.
+    /// Whether bodies have softenings of their own.
+    has_own: bool,
+    /// The group with whose sources those of each are kept: its own one, and with softenings of bodies the
+    /// first one that is alike.
+    holders: [u8; MOST_GROUPS],
+    /// What each number has of groups.
+    of_numbers: Vec<Member>,
+    /// The address of each source among those of its holder.
     addresses: Vec<u32>,
-    /// The number of sources of each group.
+    /// The number of sources of each holder.
     sources: [usize; MOST_GROUPS],
 }
 
@@ -32,7 +39,10 @@ impl Grouped {
     /// Groups bodies in this way from now on.
     pub fn set(&mut self, groups: Option<Groups>) {
         let leaders = groups.as_ref().map_or_else(Default::default, Groups::leaders);
-        *self = Grouped { groups, leaders, ..Grouped::default() };
+        let has_own = groups.as_ref().is_some_and(Groups::has_own_softenings);
+        let alike = groups.as_ref().filter(|_| has_own).map(Groups::alike);
+        let holders = alike.unwrap_or_else(|| std::array::from_fn(|group| group as u8));
+        *self = Grouped { groups, leaders, has_own, holders, ..Grouped::default() };
     }
 
     /// Whether all bodies are as of one group.
@@ -49,12 +59,23 @@ impl Grouped {
         memory::reserve(&mut self.of_numbers, bodies, WHAT)?;
         memory::reserve(&mut self.addresses, bodies, WHAT)?;
         for number in 0..bodies {
-            let group = groups.of(numbering.place(number));
-            self.of_numbers.push(group as u8);
-            self.addresses.push(self.sources[group] as u32);
-            self.sources[group] += usize::from(number < numbering.sources());
+            let member = groups.member(numbering.place(number));
+            let holder = usize::from(self.holders[usize::from(member.group)]);
+            self.of_numbers.push(member);
+            self.addresses.push(self.sources[holder] as u32);
+            self.sources[holder] += usize::from(number < numbering.sources());
         }
         Ok(())
+    }
+
+    /// Returns the group of a number.
+    fn group(&self, number: usize) -> usize {
+        self.of_numbers[number].group.into()
+    }
+
+    /// Returns the group with whose sources a number is kept.
+    fn holder(&self, number: usize) -> usize {
+        self.holders[self.group(number)].into()
     }
 
     /// Returns the softening length of the pair of two numbers.
@@ -62,7 +83,10 @@ impl Grouped {
     pub fn softening(&self, plan: &Plan, [one, other]: [usize; 2]) -> f64 {
         match &self.groups {
             None => plan.softening,
-            Some(groups) => groups.between(self.of_numbers[one].into(), self.of_numbers[other].into()),
+            Some(groups) => {
+                let [one, other] = [one, other].map(|number| groups.softening_of(self.of_numbers[number]));
+                pair_of(one, other)
+            }
         }
     }
 
@@ -78,16 +102,18 @@ impl Grouped {
     /// Whether two numbers feel one another.
     pub fn feel_both(&self, [one, other]: [usize; 2]) -> bool {
         self.groups.as_ref().is_none_or(|groups| {
-            let [one, other] = [one, other].map(|number| usize::from(self.of_numbers[number]));
+            let [one, other] = [one, other].map(|number| self.group(number));
             groups.feels(one, other) && groups.feels(other, one)
         })
     }
 }
 
-/// The systems of groups, one for the sources of each.
+/// The systems of groups, one for the sources of each, and what has their sources where bodies have
+/// softenings of their own.
 #[derive(Default)]
 pub struct GroupSystems {
     systems: Vec<SharedSystem>,
+    softened: Vec<SoftenedGravity>,
     /// The places among sinks, or among written bodies, that concern a group.
     chosen: Vec<usize>,
     values: Vec<f64>,
@@ -96,21 +122,29 @@ pub struct GroupSystems {
 }
 
 impl GroupSystems {
-    /// Sees to it that there is a system for each of so many groups, as this one is.
-    pub fn make(&mut self, count: usize, like: &SharedSystem) -> Result<()> {
-        while self.systems.len() < count {
+    /// Sees to it that there is what has the sources of these groups, on the machine of a system.
+    pub fn make(&mut self, groups: &Groups, like: &SharedSystem) -> Result<()> {
+        self.interaction = Some(like.interaction().clone());
+        if groups.has_own_softenings() {
+            let last = groups.alike()[..groups.count()].iter().copied().max().unwrap_or(0);
+            while self.softened.len() <= last.into() {
+                memory::push(&mut self.softened, SoftenedGravity::new(like.interaction(), like.setup())?, WHAT)?;
+            }
+            return Ok(());
+        }
+        while self.systems.len() < groups.count() {
             memory::push(&mut self.systems, SharedSystem::new(like.setup(), like.team())?, WHAT)?;
         }
-        self.interaction = Some(like.interaction().clone());
         Ok(())
     }
 
     /// Returns the pairs that were summed.
     pub fn interactions(&self) -> u64 {
-        self.systems.iter().map(|system| system.statistics().interactions).sum()
+        let of_systems = self.systems.iter().map(|system| system.statistics().interactions);
+        of_systems.chain(self.softened.iter().map(SoftenedGravity::interactions)).sum()
     }
 
-    /// Writes bodies at their times as sources, each to the system of its group and with an index.
+    /// Writes bodies at their times as sources, each to those of its group and with an index.
     pub fn write<'a>(
         &mut self,
         grouped: &Grouped,
@@ -118,15 +152,24 @@ impl GroupSystems {
         count: usize,
         source_at: impl Fn(usize) -> (usize, usize, &'a Body, f64) + Sync,
     ) -> Result<()> {
-        for (group, system) in self.systems.iter_mut().enumerate() {
-            self.chosen.clear();
-            memory::reserve(&mut self.chosen, count, WHAT)?;
-            self.chosen
-                .extend((0..count).filter(|place| usize::from(grouped.of_numbers[source_at(*place).0]) == group));
+        let holders = if grouped.has_own { self.softened.len() } else { self.systems.len() };
+        for holder in (0..holders).filter(|holder| grouped.sources.get(*holder).is_some_and(|count| *count > 0)) {
+            choose(&mut self.chosen, count, |place| grouped.holder(source_at(place).0) == holder)?;
             let chosen = &self.chosen;
-            write(system, plan, chosen.len(), |place| {
-                let (number, index, body, time) = source_at(chosen[place]);
-                (grouped.addresses[number] as usize, index, body, time)
+            let address = |place: usize| grouped.addresses[source_at(chosen[place]).0] as usize;
+            if grouped.has_own {
+                let Some(groups) = &grouped.groups else { continue };
+                let source = |place: usize| {
+                    let (number, _, body, time) = source_at(chosen[place]);
+                    SoftenedBody { number, body, time, softening: groups.softening_of(grouped.of_numbers[number]) }
+                };
+                let rows = (0..chosen.len()).map(address);
+                self.softened[holder].write(plan.gravity, grouped.sources[holder], rows, source)?;
+                continue;
+            }
+            write(&mut self.systems[holder], plan, chosen.len(), |place| {
+                let (_, index, body, time) = source_at(chosen[place]);
+                (address(place), index, body, time)
             })?;
         }
         Ok(())
@@ -134,7 +177,7 @@ impl GroupSystems {
 
     /// Forgets the sources beyond those that there are.
     pub fn keep_sources(&mut self, grouped: &Grouped) -> Result<()> {
-        let mut systems = self.systems.iter_mut().zip(grouped.sources);
+        let mut systems = self.systems.iter_mut().zip(grouped.sources).filter(|_| !grouped.has_own);
         systems.try_for_each(|(system, sources)| system.keep_sources_below(sources))
     }
 
@@ -155,14 +198,28 @@ impl GroupSystems {
         self.nearest.clear();
         memory::lengthen(&mut self.values, numbers.len() * n_sums, WHAT, || 0.0)?;
         memory::lengthen(&mut self.nearest, if with_nearest { numbers.len() } else { 0 }, WHAT, || Nearest::NONE)?;
+        if grouped.has_own {
+            self.sum_softened((groups, grouped), time, numbers, sink)?;
+        } else {
+            self.sum_systems((groups, grouped), time, numbers, sink)?;
+        }
+        self.forces()
+    }
+
+    /// Adds the forces by systems of groups.
+    fn sum_systems(
+        &mut self,
+        (groups, grouped): (&Groups, &Grouped),
+        time: f64,
+        numbers: &[usize],
+        sink: impl Fn(usize) -> Sink + Sync,
+    ) -> Result<()> {
+        let own = |place: usize| grouped.group(numbers[place]);
         for (group, system) in self.systems.iter_mut().enumerate().filter(|(group, _)| grouped.sources[*group] > 0) {
             system.set_time(time)?;
             for leader in (0..groups.count()).filter(|own| groups.feels(*own, group)) {
-                let own = |place: usize| usize::from(grouped.of_numbers[numbers[place]]);
-                self.chosen.clear();
-                memory::reserve(&mut self.chosen, numbers.len(), WHAT)?;
-                let is_led = |place: &usize| usize::from(grouped.leaders[own(*place)]) == leader;
-                self.chosen.extend((0..numbers.len()).filter(is_led));
+                let is_led = |place: usize| usize::from(grouped.leaders[own(place)]) == leader;
+                choose(&mut self.chosen, numbers.len(), is_led)?;
                 if self.chosen.is_empty() {
                     continue;
                 }
@@ -174,7 +231,28 @@ impl GroupSystems {
                 add(&system.wait()?, chosen, &mut self.values, &mut self.nearest);
             }
         }
-        self.forces()
+        Ok(())
+    }
+
+    /// Adds the forces of bodies that have softenings of their own.
+    fn sum_softened(
+        &mut self,
+        (groups, grouped): (&Groups, &Grouped),
+        time: f64,
+        numbers: &[usize],
+        sink: impl Fn(usize) -> Sink,
+    ) -> Result<()> {
+        for (holder, gravity) in self.softened.iter_mut().enumerate().filter(|(own, _)| grouped.sources[*own] > 0) {
+            choose(&mut self.chosen, numbers.len(), |place| groups.feels(grouped.group(numbers[place]), holder))?;
+            let chosen = &self.chosen;
+            let with_softening = |row: usize| {
+                let place = chosen[row];
+                (sink(place), groups.softening_of(grouped.of_numbers[numbers[place]]))
+            };
+            let forces = gravity.sum(time, chosen.len(), with_softening)?;
+            add(&forces, chosen, &mut self.values, &mut self.nearest);
+        }
+        Ok(())
     }
 
     /// Returns the last sums once more.

@@ -270,7 +270,7 @@ impl Integrator for Hermite {
 
     fn set_groups(&mut self, groups: Option<Groups>) -> Result<()> {
         if let Some(groups) = &groups {
-            self.group_systems.make(groups.count(), &self.system)?;
+            self.group_systems.make(groups, &self.system)?;
         }
         self.grouped.set(groups);
         self.passages.clear();

@@ -46,7 +46,8 @@ unsafe fn changes(bodies: *const kyoho_bodies, are_added: bool) -> Result<Vec<(i
 ///
 /// Errors, after which no body was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
 /// KYOHO_BAD_OPTION (an identifier that another body has, a mass, radius or softening below 0, a
-/// group that there is not, more groups than 16, or a stride that is not allowed),
+/// group that there is not, softenings that need more groups than 16 with subsystems or a tree, or a
+/// stride that is not allowed),
 /// KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_integrator_add_bodies(
@@ -111,8 +112,9 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
                 put(positions, row, position);
                 put(velocities, row, velocity);
                 put(radii, row, [cluster.radii()[place]]);
-                put(groups, row, [cluster.groups().of(place) as i32]);
-                put(softenings, row, [cluster.groups().softening(cluster.groups().of(place))]);
+                let member = cluster.groups().member(place);
+                put(groups, row, [member.group.into()]);
+                put(softenings, row, [cluster.groups().softening_of(member)]);
             }
         }
         Ok(())

@@ -68,7 +68,8 @@ pub struct kyoho_bodies {
     /// 0.
     pub groups: kyoho_const_integers,
     /// In place of groups, the softening lengths: each body goes to the first group that has its
-    /// own, feels all groups and is felt by all. If there is none, one is made.
+    /// own, feels all groups and is felt by all. If there is none, one is made. Where that would make
+    /// more than 16, none is made, and bodies have their softenings in the first group of that kind.
     pub softenings: kyoho_const_reals,
 }
 
@@ -104,7 +105,7 @@ pub struct kyoho_body_states {
     pub nearest_distances: kyoho_reals,
     /// The groups.
     pub groups: kyoho_integers,
-    /// The softening lengths, those of the groups.
+    /// The softening lengths: their own, or those of the groups.
     pub softenings: kyoho_reals,
 }
 
