@@ -19,11 +19,13 @@ pub fn sum_by_groups(
     mut take: impl FnMut(usize, usize, (&Forces, usize)),
 ) -> Result<()> {
     let (mut sources, mut chosen) = (Vec::new(), Vec::new());
+    // Other ranks may have bodies of a group of which this one has none.
+    let may_skip = !system.keeps_own_bodies();
     for group in 0..groups.count() {
         sources.clear();
         memory::reserve(&mut sources, bodies.len(), WHAT)?;
         sources.extend((0..bodies.len()).filter(|body| groups.of(*body) == group && bodies[*body].mass != 0.0));
-        if sources.is_empty() {
+        if sources.is_empty() && may_skip {
             continue;
         }
         let source = |address: usize| bodies[sources[address]].source(Order::Second, sources[address], gravity, 0.0);
@@ -34,7 +36,7 @@ pub fn sum_by_groups(
             chosen.clear();
             memory::reserve(&mut chosen, sinks, WHAT)?;
             chosen.extend((0..sinks).filter(|sink| groups.of(place(*sink)) == own));
-            if chosen.is_empty() {
+            if chosen.is_empty() && may_skip {
                 continue;
             }
             let softening = groups.between(own, group);
