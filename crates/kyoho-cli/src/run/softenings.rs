@@ -20,7 +20,7 @@ const COUNT: &str = "softenings";
 
 /// Returns the different ones among these, in the order in which they come. Of more than a run can have,
 /// one too many is returned.
-fn different(softenings: &[f64]) -> Vec<f64> {
+pub fn different(softenings: &[f64]) -> Vec<f64> {
     let mut found = Vec::new();
     for softening in softenings {
         if !found.contains(softening) {
@@ -33,9 +33,9 @@ fn different(softenings: &[f64]) -> Vec<f64> {
     found
 }
 
-/// Returns the setting of a snapshot with these.
-pub fn setting(softenings: &[f64]) -> (&'static str, Value) {
-    (COUNT, Value::Count(different(softenings).len() as u64))
+/// Returns the setting of a snapshot with so many different ones.
+pub fn setting(different: usize) -> (&'static str, Value) {
+    (COUNT, Value::Count(different as u64))
 }
 
 /// Reads the setting of a snapshot, whose softenings are still missing if it has some.
@@ -55,15 +55,14 @@ pub fn check(softening: f64) -> std::result::Result<(), String> {
     Err(format!("the softening is {}; allowed: zero and above", shown(softening)))
 }
 
-/// Returns the groups of bodies that have softenings of their own. If all have the same one, it becomes
-/// that of the plan, and there are no groups.
-pub fn groups(arguments: &Arguments, plan: &mut Plan, softenings: Option<&[f64]>) -> Result<Option<Groups>> {
-    let Some(softenings) = softenings else { return Ok(None) };
+/// Returns the groups of bodies that have softenings of their own, still without the bodies: from the
+/// different softenings. If all have the same one, it becomes that of the plan, and there are no groups.
+pub fn groups(arguments: &Arguments, plan: &mut Plan, different: Option<&[f64]>) -> Result<Option<Groups>> {
+    let Some(different) = different else { return Ok(None) };
     if let Some(eps) = arguments.eps {
         let allowed = "no --eps with bodies that have softenings of their own, in a column eps";
         return Err(wrong("--eps", shown(eps), allowed.into()));
     }
-    let different = different(softenings);
     if let [one] = different[..] {
         plan.softening = one;
         return Ok(None);
@@ -84,7 +83,12 @@ pub fn groups(arguments: &Arguments, plan: &mut Plan, softenings: Option<&[f64]>
     let first = if different.contains(&plan.softening) { plan.softening } else { different[0] };
     let mut groups = Groups::one(first);
     different.iter().filter(|softening| **softening != first).try_for_each(|other| groups.add(*other).map(drop))?;
+    Ok(Some(groups))
+}
+
+/// Puts bodies with these softenings in their groups.
+pub fn assign(groups: &mut Groups, softenings: &[f64]) -> Result<()> {
     groups.reserve(softenings.len())?;
     softenings.iter().for_each(|softening| groups.push(groups.with_softening(*softening).unwrap_or(0)));
-    Ok(Some(groups))
+    Ok(())
 }
