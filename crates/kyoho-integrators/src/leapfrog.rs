@@ -482,6 +482,9 @@ impl Integrator for Leapfrog {
 }
 
 #[cfg(test)]
+mod rank_tests;
+
+#[cfg(test)]
 mod tests {
     use crate::body::length;
     use crate::plan::StepCriterion;

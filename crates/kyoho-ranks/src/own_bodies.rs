@@ -111,12 +111,9 @@ impl OwnBodies {
         Forces::of(&self.ranks.buffers.sums, 0..self.ranks.own.len(), system.interaction())
     }
 
-    /// Notes the failure of the communicator, after which a team exchanges nothing any more.
+    /// Notes an error, which is that of all ranks, so that none tells another of it again.
     fn note<T>(&self, outcome: Result<T>) -> Result<T> {
-        match outcome {
-            Err(error @ Error::CommunicatorFailed { .. }) => self.team.state().note(Err(error)),
-            other => other,
-        }
+        self.team.state().note(outcome)
     }
 }
 
