@@ -1,6 +1,6 @@
 /*
- * A tree code over the ranks of MPI: a sphere of bodies at rest falls together, to a third of its radius.
- * Each rank has some of the bodies, wherever they are, and none knows all.
+ * A tree code over the ranks of MPI: a sphere of bodies at rest falls together, to two thirds of its
+ * radius. Each rank has some of the bodies, wherever they are, and none knows all.
  *
  *     mpicc -O2 tree_mpi.c -lkyoho -lm -o tree_mpi
  *     mpirun -np 4 ./tree_mpi 1000000
@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     int n = (all - rank + ranks - 1) / ranks, *index = malloc((n + 1) * sizeof *index);
     double(*x)[3] = malloc((n + 1) * sizeof *x), (*v)[3] = calloc(n + 1, sizeof *v);
     double(*acc)[3] = malloc((n + 1) * sizeof *acc), *mass = malloc((n + 1) * sizeof *mass);
-    double *pot = malloc((n + 1) * sizeof *pot), dt = 0.01, energies[2], own, part;
+    double *pot = malloc((n + 1) * sizeof *pot), dt = 0.05, energies[2], own, part;
     for (int j = 0; j < n; j++) {
         int i = index[j] = j * ranks + rank;
         double r = cbrt(modf(i * sqrt(2), &part)), z = 2 * modf(i * sqrt(3), &part) - 1;
@@ -47,9 +47,9 @@ int main(int argc, char **argv) {
     kyoho_forces forces = KYOHO_FORCES_INIT;
     sources.count = n, sources.indices.data = index, sources.masses.data = mass, sources.positions.data = x[0];
     forces.accelerations.data = acc[0], forces.potentials.data = pot;
-    for (int step = 0; step <= 100; step++) {
+    for (int step = 0; step <= 16; step++) {
         check(kyoho_system_set_sources(system, &sources));
-        check(kyoho_system_force_all(system, n, 1e-4, &forces)); /* the square of the softening length */
+        check(kyoho_system_force_all(system, n, 1e-3, &forces)); /* the square of the softening length */
         own = 0;
         for (int j = 0; j < n; j++)
             for (int k = 0; k < 3; k++) {

@@ -21,6 +21,7 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 
 use beginning::Beside;
+use input::Input;
 use output::Output;
 use report::{Report, Row};
 use shares::Shares;
@@ -33,7 +34,7 @@ use crate::machine::named;
 use crate::model::plummer;
 use crate::ranks::Ranks;
 use crate::{picture, progress};
-use kyoho::System;
+use kyoho::{Setup, System};
 use kyoho_integrators::Integrator;
 use kyoho_integrators::body::Body;
 use kyoho_integrators::energy::{Energies, Energy};
@@ -83,14 +84,11 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     if let Some(path) = plot {
         picture::try_path(path)?;
     }
-    let mut start = match (resumed, input) {
-        (Some(snapshot), _) => going_on(&plan, snapshot, [&field_settings, &law_settings]),
-        (None, Some(input)) => fresh(&plan, input.bodies, input.softenings),
-        (None, None) => {
-            let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?.over(ranks.team())?;
-            let n = arguments.plummer.unwrap_or(2) as usize;
-            fresh(&plan, plummer::standard(n, arguments.seed, &mut unsoftened)?, None)
-        }
+    // Ranks that are to have a share know that there are softenings.
+    input.iter_mut().filter(|_| different.is_some()).for_each(|input| drop(input.softenings.get_or_insert_default()));
+    let mut start = match resumed {
+        Some(snapshot) => going_on(&plan, snapshot, [&field_settings, &law_settings]),
+        None => fresh(&plan, input.map_or_else(|| modelled(arguments, &setup, ranks), Ok)?),
     };
     let shares = sharing.map(|team| Shares::deal(team, &mut start, different.as_ref().map(Vec::len))).transpose()?;
     if let (Some(groups), Some(softenings)) = (&mut groups, &start.softenings) {
@@ -231,8 +229,15 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>, [fields, laws]: [&[TextSe
     start
 }
 
+/// Returns the bodies of the model of a command line.
+fn modelled(arguments: &Arguments, setup: &Setup, ranks: Ranks) -> Result<Input> {
+    let mut unsoftened = Energies::new(setup, 1.0, 0.0)?.over(ranks.team())?;
+    let bodies = plummer::standard(arguments.plummer.unwrap_or(2) as usize, arguments.seed, &mut unsoftened)?;
+    Ok(Input { bodies, softenings: None, units: None })
+}
+
 /// Makes the start of a new run. Its initial energy is not known yet.
-fn fresh(plan: &Plan, bodies: Vec<Body>, softenings: Option<Vec<f64>>) -> Snapshot<'static> {
+fn fresh(plan: &Plan, Input { bodies, softenings, .. }: Input) -> Snapshot<'static> {
     let origin = Origin { number: 0, time: 0.0 };
     Snapshot {
         plan: plan.clone(),
