@@ -85,7 +85,8 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         picture::try_path(path)?;
     }
     // Ranks that are to have a share know that there are softenings.
-    input.iter_mut().filter(|_| different.is_some()).for_each(|input| drop(input.softenings.get_or_insert_default()));
+    let softened = input.as_mut().filter(|input| different.is_some() && input.softenings.is_none());
+    softened.into_iter().for_each(|input| input.softenings = Some(Vec::new()));
     let mut start = match resumed {
         Some(snapshot) => going_on(&plan, snapshot, [&field_settings, &law_settings]),
         None => fresh(&plan, input.map_or_else(|| modelled(arguments, &setup, ranks), Ok)?),
