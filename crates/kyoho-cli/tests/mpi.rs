@@ -263,7 +263,7 @@ fn ranks_that_sum_by_a_tree_have_a_share_of_the_bodies_each() {
     let more = ["--eps", "0.01", "--t-end", "0.03125", "--interval", "0.015625", "--field", "plummer,mass=1,radius=2"];
     let run = [&["model.txt", "--order", "2", "--dt", "0.015625", "--accuracy", "1e-3"][..], &more].concat();
     let last = "snapshot-000002.txt";
-    for number in [0, 1, 2, 3, 7] {
+    for number in [0, 1, 2, 7] {
         let name = format!("by-{number}");
         let report = ran(number, &folder, &[&run[..], &["--output", &name]].concat());
         assert!(report.contains("8400 in 2 block steps"), "{report}");
@@ -284,7 +284,7 @@ fn ranks_that_sum_by_a_tree_have_a_share_of_the_bodies_each() {
         assert!(snapshots(&folder.join("again"))[last] == whole[last], "from {from}");
     }
     // Others, and one process, go on as exactly as the tree is.
-    for (number, from) in [(3, "by-2"), (0, "by-7"), (2, "by-0")] {
+    for (number, from) in [(3, "by-0"), (0, "by-7")] {
         let from = format!("{from}/snapshot-000001.txt");
         ran(number, &folder, &["--resume", &from, "--t-end", "0.03125", "--overwrite", "--output", "again"]);
         let [found, expected] = ["again", "by-0"].map(|name| rows(&folder.join(name), last));
@@ -354,7 +354,7 @@ fn what_ends_a_run_of_ranks_is_said_once() {
         "kyoho: --report-error is given with ranks; allowed: in a run of one process",
     );
     let law = root().join("examples/laws/yukawa.pair");
-    let law = format!("{},strength=1,length=0.5", law.display());
+    let law = format!("{},strength=1,length=0.5,eps=0.1", law.display());
     let of_law = "kyoho: --law is given with a tree; allowed: none with a tree over ranks";
     fails(&[&by_tree[..], &["--law", &law]].concat(), 2, of_law);
     std::fs::write(folder.join("empty.txt"), "").unwrap();
