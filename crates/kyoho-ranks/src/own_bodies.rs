@@ -16,6 +16,7 @@ pub struct OwnBodies {
     first: usize,
     all: usize,
     interactions: u64,
+    has_sums: bool,
 }
 
 /// The bodies of all ranks must have indices of their own.
@@ -40,7 +41,7 @@ impl OwnBodies {
         let first = counts[..team.rank()].iter().map(|[count]| *count as usize).sum();
         let RankedSystem { system, ranks } = RankedSystem::over(Box::new(OfTeam(team.clone())), Ok(system))?;
         let ranks = ranks.ok_or_else(|| Error::Internal { what: "a system over ranks has none".into() })?;
-        Ok((system, OwnBodies { team: team.clone(), ranks, first, all, interactions: 0 }))
+        Ok((system, OwnBodies { team: team.clone(), ranks, first, all, interactions: 0, has_sums: false }))
     }
 
     /// Returns the ranks.
@@ -85,6 +86,7 @@ impl OwnBodies {
         count: usize,
         sink: impl Fn(usize) -> Sink + Sync,
     ) -> Result<()> {
+        self.has_sums = false;
         let first = self.first as i32;
         let numbered = FromFn(|number: usize| {
             let sink = sink(number);
@@ -103,12 +105,17 @@ impl OwnBodies {
     pub fn wait(&mut self, system: &mut System) -> Result<()> {
         let waited = self.ranks.wait(system, Ok(()), |_| ());
         system.forget_block();
-        self.note(waited)
+        self.note(waited)?;
+        self.has_sums = true;
+        Ok(())
     }
 
     /// Returns the forces of the last block once more.
-    pub fn forces<'a>(&'a self, system: &'a System) -> Forces<'a> {
-        Forces::of(&self.ranks.buffers.sums, 0..self.ranks.own.len(), system.interaction())
+    pub fn forces<'a>(&'a self, system: &'a System) -> Result<Forces<'a>> {
+        if self.has_sums {
+            return Ok(Forces::of(&self.ranks.buffers.sums, 0..self.ranks.own.len(), system.interaction()));
+        }
+        Err(Error::CallOrder { call: "forces", when: "before those of a block were waited for" })
     }
 
     /// Notes an error, which is that of all ranks, so that none tells another of it again.

@@ -368,7 +368,7 @@ impl SharedSystem {
     /// Returns the forces of the last block once more, until another is started.
     pub fn forces(&self) -> Result<Forces<'_>> {
         if let Some(bodies) = &self.own_bodies {
-            return Ok(bodies.forces(&self.system));
+            return bodies.forces(&self.system);
         }
         match &self.share {
             None => self.system.forces(),
