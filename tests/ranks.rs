@@ -71,6 +71,31 @@ fn the_examples_in_c_and_fortran_give_the_same_energies_on_any_number_of_ranks()
     }
 }
 
+#[test]
+fn the_tree_codes_in_c_and_fortran_keep_the_energy_of_a_sphere_on_any_number_of_ranks() {
+    let folder = common::folder("mpi_trees");
+    common::link_library(&folder);
+    let of_fortran = ["include/kyoho.f90", "include/kyoho_mpi.f90", "fortran_examples/tree_mpi.f90"];
+    let in_c = example(&folder, "mpicc", "in_c", &["-std=c99", "-pedantic"], &["examples/tree_mpi.c"]);
+    let in_fortran = example(&folder, "mpifort", "in_fortran", &["-std=f2018", "-Wno-compare-reals"], &of_fortran);
+    let of = |number, program: &Path, bodies: &str| {
+        let mut command = on_ranks(number, program);
+        let said = String::from_utf8(succeed(command.arg(bodies).env("KYOHO_THREADS", "1")).stdout).unwrap();
+        ["initial energy", "final energy"].map(|name| printed(&said, name))
+    };
+    // A block of fewer bodies than 4096 is a direct sum, with the same digits in all. That of the sphere
+    // is -3/5.
+    let [initial, last] = of(1, &in_c, "500");
+    assert!((initial + 0.6).abs() < 0.02 && (last / initial - 1.0).abs() < 1e-2, "{initial} {last}");
+    for energies in [of(3, &in_c, "500"), of(1, &in_fortran, "500"), of(7, &in_fortran, "500")] {
+        for (energy, expected) in energies.into_iter().zip([initial, last]) {
+            assert!((energy / expected - 1.0).abs() < 1e-8, "{energy} for {expected}");
+        }
+    }
+    let [initial, last] = of(2, &in_c, "4200");
+    assert!((initial + 0.6).abs() < 5e-3 && (last / initial - 1.0).abs() < 5e-3, "{initial} {last}");
+}
+
 /// Headers of MPI in C++ warn by themselves, so that only ours is checked here.
 #[test]
 fn kyoho_mpi_h_compiles_in_cpp() {

@@ -1,6 +1,7 @@
 """Systems over ranks: threads that have the methods of mpi4py's communicators, and mpi4py itself."""
 
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -216,16 +217,30 @@ def test_what_ends_an_evolution_on_one_rank_ends_it_on_all(bodies, tmp_path):
     assert found[0][0] == found[2][0] and found[0][0][1] == found[1][0][1]
 
 
-def test_mpi4py():
+def by_mpi(size, *script):
+    """What a script prints that ranks of MPI run."""
     pytest.importorskip("mpi4py")
     mpirun = shutil.which("mpirun")
     if mpirun is None:
         pytest.skip("there is no mpirun")
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    options = ["--oversubscribe", "--bind-to", "none", "--timeout", "100", "-np", "3"]
-    command = [mpirun, *options, sys.executable, __file__]
+    options = ["--oversubscribe", "--bind-to", "none", "--timeout", "100", "-np", str(size)]
+    command = [mpirun, *options, sys.executable, *script]
     done = subprocess.run(command, env={**os.environ, **root}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and done.stdout.count("good") == 3, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_mpi4py():
+    assert by_mpi(3, __file__).count("good") == 3
+
+
+def test_a_tree_code():
+    script = pathlib.Path(__file__).parents[2] / "examples/python/tree_mpi.py"
+    assert len(script.read_text().splitlines()) <= 50
+    one, three = ([float(line.split()[-1]) for line in by_mpi(size, script, "300").splitlines()] for size in (1, 3))
+    assert one == pytest.approx(three, rel=1e-8)
+    assert one[0] == pytest.approx(-0.6, abs=0.03) and one[1] == pytest.approx(one[0], rel=1e-2)
 
 
 if __name__ == "__main__":

@@ -231,6 +231,111 @@ fn a_run_of_ranks_writes_the_snapshots_of_one_process_and_goes_on_with_others() 
     }
 }
 
+/// Runs the command, which ends well, and returns what it says.
+fn ran(number: usize, folder: &Path, arguments: &[&str]) -> String {
+    said(succeed(&mut run_by(number, folder, arguments)))
+}
+
+/// Returns the numbers in the lines of the bodies of a snapshot.
+fn rows(folder: &Path, name: &str) -> Vec<Vec<f64>> {
+    let text = std::fs::read_to_string(folder.join(name)).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect()
+}
+
+/// Writes a file of bodies in units, with softenings of their own.
+fn write_softened(folder: &Path, name: &str, count: usize) {
+    let model = said(succeed(Command::new(env!("CARGO_BIN_EXE_kyoho")).args(["plummer", &count.to_string()])));
+    let lines = model.lines().filter(|line| !line.starts_with('#')).enumerate();
+    let rows = lines.map(|(number, line)| format!("{line} {}\n", if number % 3 == 0 { 0.05 } else { 0.01 }));
+    let header = "mass_[Msun] x_[pc] y_[pc] z_[pc] vx_[km/s] vy_[km/s] vz_[km/s] eps_[pc]\n";
+    std::fs::write(folder.join(name), header.to_string() + &rows.collect::<String>()).unwrap();
+}
+
+/// So many bodies are summed by a tree.
+const BODIES_OF_TREE: &str = "4200";
+
+#[test]
+fn ranks_that_sum_by_a_tree_have_a_share_of_the_bodies_each() {
+    let folder = folder("mpi_tree");
+    let model = said(succeed(Command::new(env!("CARGO_BIN_EXE_kyoho")).args(["plummer", BODIES_OF_TREE])));
+    std::fs::write(folder.join("model.txt"), model).unwrap();
+    let more = ["--eps", "0.01", "--t-end", "0.03125", "--interval", "0.015625", "--field", "plummer,mass=1,radius=2"];
+    let run = [&["model.txt", "--order", "2", "--dt", "0.015625", "--accuracy", "1e-3"][..], &more].concat();
+    let last = "snapshot-000002.txt";
+    for number in [0, 1, 2, 7] {
+        let name = format!("by-{number}");
+        let report = ran(number, &folder, &[&run[..], &["--output", &name]].concat());
+        assert!(report.contains("8400 in 2 block steps"), "{report}");
+        assert!(report.contains("a tree of accuracy 0.001"), "{report}");
+        let (found, expected) = (rows(&folder.join(&name), last), rows(&folder.join("by-0"), last));
+        assert_eq!(found.len(), 4200);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!(found[0] == expected[0] && (1..4).all(|k| (found[k] - expected[k]).abs() < 1e-5), "by {number}");
+        }
+    }
+    assert!(snapshots(&folder.join("by-1")) == snapshots(&folder.join("by-0")));
+    // As many ranks go on with the bits of the run before, from a file in another format too.
+    ran(2, &folder, &[&run[..], &["--output", "in-hdf5", "--format", "hdf5"]].concat());
+    let whole = snapshots(&folder.join("by-2"));
+    for from in ["by-2/snapshot-000001.txt", "in-hdf5/snapshot-000001.h5"] {
+        let again = ["--resume", from, "--t-end", "0.03125", "--overwrite", "--output", "again"];
+        ran(2, &folder, &again);
+        assert!(snapshots(&folder.join("again"))[last] == whole[last], "from {from}");
+    }
+    // Others, and one process, go on as exactly as the tree is.
+    for (number, from) in [(3, "by-0"), (0, "by-7")] {
+        let from = format!("{from}/snapshot-000001.txt");
+        ran(number, &folder, &["--resume", &from, "--t-end", "0.03125", "--overwrite", "--output", "again"]);
+        let [found, expected] = ["again", "by-0"].map(|name| rows(&folder.join(name), last));
+        let mut pairs = found.iter().zip(&expected);
+        assert!(pairs.all(|(found, expected)| (1..4).all(|k| (found[k] - expected[k]).abs() < 1e-5)), "from {from}");
+    }
+    // Few bodies are summed directly, and ranks may have none.
+    std::fs::write(folder.join("three.txt"), "1 0 0 0 0 0 0\n1 1 0 0 0 1 0\n2 0 3 0 0.5 0 0\n").unwrap();
+    let few = ["three.txt", "--order", "2", "--dt", "0.125", "--theta", "0.5", "--output"];
+    let [one, many] = [(0, "one"), (7, "many")].map(|(number, name)| {
+        let report = ran(number, &folder, &[&few[..], &[name]].concat());
+        assert!(report.contains("forces are direct sums: 3 x 3 pairs"), "{report}");
+        rows(&folder.join(name), "snapshot-000008.txt")
+    });
+    assert_eq!(one.len(), many.len());
+    let near = |(one, many): (&f64, &f64)| (one - many).abs() < 1e-12;
+    assert!(one.iter().flatten().zip(many.iter().flatten()).all(near), "{one:?} {many:?}");
+}
+
+#[test]
+fn ranks_have_bodies_with_softenings_of_their_own() {
+    let folder = folder("mpi_softenings");
+    write_softened(&folder, "few.txt", 300);
+    write_softened(&folder, "many.txt", 4200);
+    for order in ["2", "4"] {
+        let dt: &[&str] = if order == "2" { &["--dt", "0.5"] } else { &[] };
+        let run = [&["few.txt", "--order", order, "--interval", "0.5", "--output"][..], &[order], dt].concat();
+        let by = |number| {
+            let report = ran(number, &folder, &[&run[..], &["--overwrite"]].concat());
+            assert!(report.contains("eps 0.01 to 0.05"), "{report}");
+            snapshots(&folder.join(order))
+        };
+        let expected = by(0);
+        assert!(by(2) == expected && by(4) == expected, "order {order}");
+    }
+    // By a tree each rank has its share of them.
+    let run = ["many.txt", "--order", "2", "--dt", "0.5", "--interval", "0.5", "--t-end", "0.5", "--theta", "0.4"];
+    for (number, name) in [(0, "one"), (3, "three")] {
+        let report = ran(number, &folder, &[&run[..], &["--output", name]].concat());
+        assert!(report.contains("in units of pc Msun km/s") && report.contains("eps 0.01 to 0.05"), "{report}");
+    }
+    let [one, three] = ["one", "three"].map(|name| rows(&folder.join(name), "snapshot-000001.txt"));
+    assert_eq!(one.len(), three.len());
+    for (one, three) in one.iter().zip(&three) {
+        // The softening is the last number.
+        assert!(one[14] == three[14] && (1..4).all(|k| (one[k] - three[k]).abs() < 1e-5), "{one:?} {three:?}");
+    }
+    ran(2, &folder, &["--resume", "three/snapshot-000001.txt", "--t-end", "1", "--output", "again"]);
+    assert_eq!(rows(&folder.join("again"), "snapshot-000002.txt").len(), 4200);
+}
+
 #[test]
 fn what_ends_a_run_of_ranks_is_said_once() {
     let folder = folder("mpi_command_failures");
@@ -242,11 +347,20 @@ fn what_ends_a_run_of_ranks_is_said_once() {
     };
     let nowhere = "kyoho: nowhere.txt: No such file or directory";
     fails(&["nowhere.txt"], 1, nowhere);
+    let by_tree = ["--plummer", "10", "--order", "2", "--dt", "0.0625", "--theta", "0.5"];
     fails(
-        &["--plummer", "10", "--order", "2", "--dt", "0.0625", "--theta", "0.5"],
+        &[&by_tree[..], &["--report-error"]].concat(),
         2,
-        "kyoho: --theta is 0.5; allowed: 0 over ranks",
+        "kyoho: --report-error is given with ranks; allowed: in a run of one process",
     );
+    let law = root().join("examples/laws/yukawa.pair");
+    let law = format!("{},strength=1,length=0.5,eps=0.1", law.display());
+    let of_law = "kyoho: --law is given with a tree; allowed: none with a tree over ranks";
+    fails(&[&by_tree[..], &["--law", &law]].concat(), 2, of_law);
+    std::fs::write(folder.join("empty.txt"), "").unwrap();
+    for run in [&["empty.txt"][..], &["empty.txt", "--order", "2", "--dt", "0.0625", "--theta", "0.5"]] {
+        fails(run, 1, "kyoho: empty.txt: there are no bodies in it");
+    }
     fails(
         &["--plummer", "10", "--precision", "quad"],
         2,

@@ -1,7 +1,7 @@
 //! Energies of synchronised bodies, in double precision whatever the precision of the run.
 
 use kyoho_core::{Order, Precision, Result, TreeAccuracy, memory};
-use kyoho_engine::Setup;
+use kyoho_engine::{Setup, System};
 use kyoho_ranks::{SharedSystem, Team};
 
 use super::body::{Body, Vector, length, sum};
@@ -80,6 +80,14 @@ impl Energies {
     /// Lets the ranks of a team share the sums, which all call the same with the same bodies.
     pub fn over(mut self, team: Option<&Team>) -> Result<Energies> {
         self.system = SharedSystem::new(&self.system.setup().clone(), team)?;
+        Ok(self)
+    }
+
+    /// Lets each rank of a team keep bodies for itself, this one so many. All call the same, each with its
+    /// own bodies, and get the energies of all.
+    pub fn of_own_bodies(mut self, team: &Team, count: usize) -> Result<Energies> {
+        let system = System::new(self.system.setup())?;
+        self.system = SharedSystem::of_own_bodies(team, system, count)?;
         Ok(self)
     }
 
@@ -165,6 +173,7 @@ impl Energies {
     pub fn of_groups(&mut self, bodies: &[Body], groups: &Groups) -> Result<Energy> {
         let mut terms = memory::filled(bodies.len(), 0.0, FORCES)?;
         let sinks = (bodies.len(), |body: usize| body);
+<<<<<<< HEAD
         self.group_sums.sum(
             &mut self.system,
             (groups, self.gravity),
@@ -177,6 +186,15 @@ impl Energies {
         )?;
         let kinetic = 0.5 * sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2)));
         Ok(Energy { kinetic, potential: sum(terms), field: 0.0 })
+=======
+        sum_by_groups(&mut self.system, (groups, self.gravity), bodies, sinks, |body, group, (forces, row)| {
+            let part = if groups.feels(group, groups.of(body)) { 0.5 } else { 1.0 };
+            terms[body] += part * bodies[body].mass * forces.potential(row);
+        })?;
+        let kinetic = sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2)));
+        let [kinetic, potential] = self.of_all([kinetic, sum(terms)])?;
+        Ok(Energy { kinetic: 0.5 * kinetic, potential, field: 0.0 })
+>>>>>>> ranks
     }
 
     /// Returns the energies of these bodies, which must belong to one time; they have none in fields.
@@ -185,7 +203,7 @@ impl Energies {
         let with_mass = bodies.iter().filter(|body| body.mass != 0.0);
         let mut all: Vec<&Body> = memory::room(with_mass.clone().count(), "the bodies with mass")?;
         all.extend(with_mass);
-        if all.is_empty() {
+        if all.is_empty() && !self.system.keeps_own_bodies() {
             return Ok(Energy { kinetic: 0.0, potential: 0.0, field: 0.0 });
         }
         let (gravity, softening) = (self.gravity, self.softening);
@@ -195,11 +213,16 @@ impl Energies {
         self.system.start_from_fn(all.len(), true, all.len(), |number| all[number].sink(number, softening))?;
         let forces = self.system.wait()?;
         let potentials = all.iter().enumerate().map(|(number, body)| body.mass * forces.potential(number));
-        Ok(Energy {
-            kinetic: 0.5 * sum(all.iter().map(|body| body.mass * length(&body.velocity).powi(2))),
-            potential: 0.5 * sum(potentials),
-            field: 0.0,
-        })
+        let potential = sum(potentials);
+        let kinetic = sum(all.iter().map(|body| body.mass * length(&body.velocity).powi(2)));
+        let [kinetic, potential] = self.of_all([kinetic, potential])?;
+        Ok(Energy { kinetic: 0.5 * kinetic, potential: 0.5 * potential, field: 0.0 })
+    }
+
+    /// Adds what all ranks have, where each keeps bodies for itself.
+    fn of_all(&self, own: [f64; 2]) -> Result<[f64; 2]> {
+        let all = self.system.of_ranks(own)?;
+        Ok([0, 1].map(|place| sum(all.iter().map(|of_rank| of_rank[place]))))
     }
 }
 

@@ -38,10 +38,12 @@ impl GroupSums {
     ) -> Result<()> {
         let alike = if groups.has_own_softenings() { Some(groups.alike()) } else { None };
         let holder = |group: usize| alike.map_or(group, |alike| alike[group].into());
+        // Other ranks may have bodies of a group of which this one has none.
+        let may_skip = !system.keeps_own_bodies();
         for group in 0..groups.count() {
             let acts = |body: usize| holder(groups.of(body)) == group && bodies[body].mass != 0.0;
             choose(&mut self.sources, bodies.len(), acts)?;
-            if self.sources.is_empty() {
+            if self.sources.is_empty() && may_skip {
                 continue;
             }
             if alike.is_some() {
@@ -61,7 +63,7 @@ impl GroupSums {
             for own in (0..groups.count()).filter(|own| groups.feels(*own, group)) {
                 choose(&mut self.chosen, sinks, |sink| groups.of(place(sink)) == own)?;
                 let chosen = &self.chosen;
-                if chosen.is_empty() {
+                if chosen.is_empty() && may_skip {
                     continue;
                 }
                 let softening = groups.between(own, group);

@@ -7,7 +7,7 @@ use kyoho_hal::threads::Threads;
 use kyoho_methods::device_arrays::Motion;
 use kyoho_ranks::SharedSystem;
 
-use super::body::{Body, Vector, add, vector};
+use super::body::{Body, Vector, add, sum, vector};
 use super::encounters::{Encounter, Encounters};
 use super::fields::Fields;
 use super::group_sums::GroupSums;
@@ -49,8 +49,9 @@ pub struct Leapfrog {
 }
 
 impl Leapfrog {
-    /// Makes an integrator of these bodies. In fields, those with a step keep their accelerations:
-    /// those at the ends of steps are of predicted velocities.
+    /// Makes an integrator of these bodies, which are those of this rank where each keeps some. In
+    /// fields, those with a step keep their accelerations: those at the ends of steps are of predicted
+    /// velocities.
     pub fn new(system: impl Into<SharedSystem>, plan: Plan, (bodies, fields): (Vec<Body>, Fields)) -> Result<Leapfrog> {
         let system = system.into();
         let is_resumed = !fields.is_empty() && bodies.iter().all(|body| body.step > 0.0);
@@ -100,13 +101,14 @@ impl Leapfrog {
     fn accelerate(&mut self, time: f64, kick: f64) -> Result<()> {
         // What these forces need takes the place of bodies that the device was given.
         self.is_kept = false;
-        if self.bodies.is_empty() {
+        if self.bodies.is_empty() && !self.system.keeps_own_bodies() {
             return Ok(());
         }
         let (bodies, gravity) = (&self.bodies, self.plan.gravity);
+        let (first, _) = self.system.place_of_bodies(bodies.len());
         let body = |number: usize| {
             let Body { position, velocity, derivatives: [acceleration, ..], .. } = bodies[number];
-            (number, [position, vector(|k| velocity[k] + kick * acceleration[k])])
+            (first + number, [position, vector(|k| velocity[k] + kick * acceleration[k])])
         };
         let felt = |number: usize| {
             let mut felt = Felt::of(&bodies[number], number);
@@ -219,7 +221,7 @@ impl Leapfrog {
     /// Counts a step of so many of the interval, and returns whether the caller wants to go on.
     fn count_step(&mut self, done: u64, steps: u64, go_on: &mut GoOn) -> bool {
         self.reached = done as f64 / steps as f64;
-        self.counts.steps += self.bodies.len() as u64;
+        self.counts.steps += self.system.place_of_bodies(self.bodies.len()).1 as u64;
         self.counts.block_steps += 1;
         go_on(self.reached, self.counts.block_steps)
     }
@@ -435,7 +437,14 @@ impl Integrator for Leapfrog {
     }
 
     fn field_energy(&mut self, time: f64) -> Result<f64> {
-        self.fields.energy(&self.bodies, time)
+        let (first, _) = self.system.place_of_bodies(self.bodies.len());
+        let own = self.fields.energy(&self.bodies, time).map_err(|error| match error {
+            Error::FieldNotFinite { what, body, field, value } => {
+                Error::FieldNotFinite { what, body: first as i64 + body, field, value }
+            }
+            other => other,
+        })?;
+        Ok(sum(self.system.of_ranks([own])?.into_iter().map(|[of_rank]| of_rank)))
     }
 
     fn laws(&self) -> &Laws {
@@ -475,6 +484,9 @@ impl Integrator for Leapfrog {
         Counts { interactions: all - self.left_out, ..self.counts }
     }
 }
+
+#[cfg(test)]
+mod rank_tests;
 
 #[cfg(test)]
 mod tests {

@@ -35,10 +35,12 @@ pub enum Call {
     Forces = 8,
     /// A rank asks whether all go on.
     Ask = 9,
-    /// Rank 0 gives all others bytes.
+    /// A rank gives others bytes.
     Share = 10,
     /// The forces of a block are summed by a tree.
     Tree = 11,
+    /// All ranks tell numbers.
+    Tell = 12,
 }
 
 impl Call {
@@ -56,6 +58,7 @@ impl Call {
             9 => "asks whether to go on",
             10 => "shares bytes",
             11 => "sums by a tree",
+            12 => "tells numbers",
             _ => "does what this version does not know",
         }
     }

@@ -126,7 +126,8 @@ impl Ranks {
             let flags = u64::from(asked.skip_own_index) | criterion << 1;
             // Zeros of both signs are one time.
             let time = system.time() + 0.0;
-            [self.own.len() as u64, flags, time.to_bits(), u64::from(asked.radius), tree]
+            let sources = system.statistics().sources.min(asked.nj as u64);
+            [self.own.len() as u64, flags, time.to_bits(), sources << 1 | u64::from(asked.radius), tree]
         });
         self.agree(Call::Start, told.map_err(Clone::clone))?;
         let asked = asked?;
@@ -139,9 +140,11 @@ impl Ranks {
         self.agreement.require_same(2, "the time", |bits| f64::from_bits(bits).to_string())?;
         let counts = self.agreement.told().map(|told| told[0] as usize);
         self.buffers.counts.iter_mut().zip(counts).for_each(|(count, told)| *count = told);
-        let radius = self.agreement.told().any(|told| told[3] != 0);
+        let radius = self.agreement.told().any(|told| told[3] & 1 != 0);
+        let sources: u64 = self.agreement.told().map(|told| told[3] >> 1).sum();
+        self.pairs = sources.saturating_mul(self.buffers.total() as u64);
         self.require_same_tree()?;
-        if let Some(asked_of_tree) = self.tree_of_block(system, asked.nj)? {
+        if let Some(asked_of_tree) = self.tree_of_block(system)? {
             self.sum_by_tree(system, &asked, asked_of_tree)?;
             self.lists.forget();
             self.block = Some(RankBlock { failed: None, radius, by_tree: true });

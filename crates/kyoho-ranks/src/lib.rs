@@ -6,8 +6,8 @@
 //! sinks go to `domains` instead, and forces come back. Nothing here knows how ranks speak: that is the
 //! [`Communicator`], which callers give, or [`threads`] for tests.
 //!
-//! A [`Team`] are ranks that all know all bodies and advance them alike; its [`SharedSystem`] has the
-//! sources of one process, of which each rank sums its share.
+//! A [`Team`] are ranks that do the same work. Its [`SharedSystem`] has the sources of one process, which
+//! all ranks know and of which each sums its share, or bodies that each rank keeps for itself.
 //!
 //! Every call that needs all ranks begins with an `agreement`, in which each rank says whether it
 //! can take part. So all end it with the same error, and none waits for one that gave up.
@@ -18,6 +18,7 @@ mod domains;
 mod exchange;
 mod exclusion;
 mod neighbours;
+mod own_bodies;
 mod shared;
 mod team;
 pub mod threads;
@@ -94,6 +95,8 @@ struct Ranks {
     /// The sinks of this rank.
     own: Sinks,
     block: Option<RankBlock>,
+    /// The pairs of sinks and sources of all ranks in the last block.
+    pairs: u64,
     buffers: Buffers,
     lists: RankLists,
     /// The accuracy of forces by a tree, if blocks of many pairs take one. This rank's system has none.
@@ -122,7 +125,8 @@ impl RankedSystem {
         let (agreement, buffers) = room.inspect_err(|_| communicator.abort())?;
         let (own, lists) = (Sinks::default(), RankLists::default());
         let (tree, domain, pool, lost) = (None, None, BufferPool::default(), None);
-        let mut ranks = Ranks { communicator, agreement, own, block: None, buffers, lists, tree, domain, pool, lost };
+        let mut ranks =
+            Ranks { communicator, agreement, own, block: None, pairs: 0, buffers, lists, tree, domain, pool, lost };
         let made = made.and_then(|mut system| {
             block::require_kind(&system)?;
             ranks.tree = system.tree();

@@ -1,5 +1,6 @@
-//! The system of a team: all ranks know all sources and sinks, and each sums its share of the sources
-//! on all sinks. The sums go to all ranks, so that all have the same bits.
+//! The system of a team. Either all ranks know all sources and sinks, each sums its share of the sources
+//! on all sinks, and the sums go to all ranks, so that all have the same bits; or each rank keeps some of
+//! the bodies, as [`own_bodies`](crate::own_bodies) has them.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use kyoho_engine::{QuadSource, Setup, Statistics, System};
 
 use crate::agreement::{Call, digest};
 use crate::block::{join, not_over_ranks, put, put_rows, require_kind, width_of};
+use crate::own_bodies::{OwnBodies, numbered};
 use crate::team::{State, Team};
 
 /// The bytes of the sums of all ranks up to which all go to all. More are added by parts, each on a
@@ -20,6 +22,8 @@ const FEW_BYTES: usize = 1 << 16;
 pub struct SharedSystem {
     system: System,
     share: Option<Share>,
+    /// What this rank has beside its sources where each keeps bodies for itself.
+    own_bodies: Option<OwnBodies>,
 }
 
 /// What a rank has of a shared system beside its own sources.
@@ -42,7 +46,7 @@ struct Share {
 
 impl From<System> for SharedSystem {
     fn from(system: System) -> SharedSystem {
-        SharedSystem { system, share: None }
+        SharedSystem { system, share: None, own_bodies: None }
     }
 }
 
@@ -164,11 +168,11 @@ impl SharedSystem {
     /// rank alone has all of it.
     pub fn over(team: &Team, system: System) -> Result<SharedSystem> {
         require_kind(&system)?;
-        if system.tree().is_some() {
-            return Err(not_over_ranks(&system, "integration by a tree"));
-        }
         if team.size() == 1 {
             return Ok(system.into());
+        }
+        if system.tree().is_some() {
+            return Err(not_over_ranks(&system, "integration by a tree"));
         }
         let share = Share {
             team: team.clone(),
@@ -183,17 +187,48 @@ impl SharedSystem {
             kept: 0,
             whole: None,
         };
-        Ok(SharedSystem { system, share: Some(share) })
+        Ok(SharedSystem { system, share: Some(share), own_bodies: None })
+    }
+
+    /// Makes the system of ranks each of which keeps some bodies, this one so many: its sources and sinks
+    /// are those of its own bodies, which come and go on no rank. All ranks call the same functions. A
+    /// rank alone has all bodies.
+    pub fn of_own_bodies(team: &Team, system: System, count: usize) -> Result<SharedSystem> {
+        if team.size() == 1 {
+            return Ok(system.into());
+        }
+        let (system, own_bodies) = OwnBodies::over(team, system, count)?;
+        Ok(SharedSystem { system, share: None, own_bodies: Some(own_bodies) })
+    }
+
+    /// Whether each rank keeps bodies that no other one has. Then it has to start blocks without sinks
+    /// too, as others have some.
+    pub fn keeps_own_bodies(&self) -> bool {
+        self.own_bodies.is_some()
+    }
+
+    /// Returns the number of this rank's first body, and how many all ranks have, of which this one has
+    /// `own`.
+    pub fn place_of_bodies(&self, own: usize) -> (usize, usize) {
+        self.own_bodies.as_ref().map_or((0, own), |bodies| (bodies.first(), bodies.all()))
+    }
+
+    /// Returns what each rank has of sums over bodies, in the order of ranks, if each keeps some; else
+    /// what this one has, which are sums over all.
+    pub fn of_ranks<const N: usize>(&self, own: [f64; N]) -> Result<Vec<[f64; N]>> {
+        let Some(bodies) = &self.own_bodies else { return memory::collected([own], "sums of ranks") };
+        let told = bodies.team().numbers(own.map(f64::to_bits))?;
+        memory::collected(told.iter().map(|told| told.map(f64::from_bits)), "sums of ranks")
     }
 
     /// Returns the ranks that share it, if they do.
     pub fn team(&self) -> Option<&Team> {
-        self.share.as_ref().map(|share| &share.team)
+        self.share.as_ref().map(|share| &share.team).or(self.own_bodies.as_ref().map(OwnBodies::team))
     }
 
     /// Returns the system, which ranks must not share, for work that is of one process alone.
     pub fn alone(&mut self, work: &str) -> Result<&mut System> {
-        if self.share.is_none() { Ok(&mut self.system) } else { Err(not_over_ranks(&self.system, work)) }
+        if self.team().is_none() { Ok(&mut self.system) } else { Err(not_over_ranks(&self.system, work)) }
     }
 
     /// Returns [`System::setup`].
@@ -208,13 +243,16 @@ impl SharedSystem {
 
     /// Returns [`System::tree`].
     pub fn tree(&self) -> Option<TreeAccuracy> {
-        self.system.tree()
+        self.own_bodies.as_ref().map_or(self.system.tree(), OwnBodies::tree)
     }
 
-    /// Does [`System::set_tree`]. Ranks cannot share forces by a tree.
+    /// Does [`System::set_tree`]. Ranks that all have all bodies cannot share forces by a tree.
     pub fn set_tree(&mut self, tree: Option<TreeAccuracy>) -> Result<()> {
         if self.share.is_some() && tree.is_some() {
             return Err(not_over_ranks(&self.system, "integration by a tree"));
+        }
+        if let Some(bodies) = &mut self.own_bodies {
+            return bodies.set_tree(&self.system, tree);
         }
         self.system.set_tree(tree)
     }
@@ -222,7 +260,8 @@ impl SharedSystem {
     /// Returns [`System::statistics`], with the pairs of all ranks.
     pub fn statistics(&self) -> Statistics {
         let own = self.system.statistics();
-        let interactions = self.share.as_ref().map_or(own.interactions, |share| share.interactions);
+        let of_bodies = self.own_bodies.as_ref().map_or(own.interactions, OwnBodies::interactions);
+        let interactions = self.share.as_ref().map_or(of_bodies, |share| share.interactions);
         Statistics { interactions, ..own }
     }
 
@@ -249,6 +288,10 @@ impl SharedSystem {
 
     /// Writes sources to the addresses from 0 on as [`System::set_sources`] does.
     pub fn set_sources(&mut self, count: usize, source_at: impl Fn(usize) -> Source + Sync) -> Result<()> {
+        if let Some(bodies) = &self.own_bodies {
+            let first = bodies.first();
+            return self.system.set_sources(count, |number| numbered(source_at(number), first));
+        }
         let Some(share) = &self.share else { return self.system.set_sources(count, source_at) };
         let (rank, size, own) = (share.team.rank(), share.team.size(), share.own_below(count));
         let address = |number: usize| own_address(number, rank, size);
@@ -263,12 +306,17 @@ impl SharedSystem {
         address_at: impl Fn(usize) -> usize,
         source_at: impl Fn(usize) -> Source + Sync,
     ) -> Result<()> {
+        if let Some(bodies) = &self.own_bodies {
+            let first = bodies.first();
+            return write(&mut self.system, count, address_at, |place| numbered(source_at(place), first));
+        }
         let Some(share) = &self.share else { return write(&mut self.system, count, address_at, source_at) };
         let own = memory::collected((0..count).filter(|place| share.is_own(address_at(*place))), "own sources")?;
         write(&mut self.system, own.len(), |number| address_at(own[number]), |number| source_at(own[number]))
     }
 
-    /// Begins the forces on sinks as [`System::start_from_fn`] does. All ranks have the same sinks.
+    /// Begins the forces on sinks as [`System::start_from_fn`] does. All ranks have the same sinks, or
+    /// those of their own bodies.
     /// [`SharedSystem::wait`] tells of errors on other ranks.
     pub fn start_from_fn(
         &mut self,
@@ -277,6 +325,9 @@ impl SharedSystem {
         count: usize,
         sink: impl Fn(usize) -> Sink + Sync,
     ) -> Result<()> {
+        if let Some(bodies) = &mut self.own_bodies {
+            return bodies.start(&mut self.system, (nj, skip_own_index), count, sink);
+        }
         let Some(share) = &mut self.share else {
             return self.system.start_from_fn(nj, skip_own_index, count, sink);
         };
@@ -306,17 +357,19 @@ impl SharedSystem {
 
     /// Waits for the forces of the block that was started. All ranks call this.
     pub fn wait(&mut self) -> Result<Forces<'_>> {
-        match &mut self.share {
-            None => self.system.wait(),
-            Some(share) => {
-                share.wait(&mut self.system)?;
-                self.forces()
-            }
+        match (&mut self.share, &mut self.own_bodies) {
+            (Some(share), _) => share.wait(&mut self.system)?,
+            (None, Some(bodies)) => bodies.wait(&mut self.system)?,
+            (None, None) => return self.system.wait(),
         }
+        self.forces()
     }
 
     /// Returns the forces of the last block once more, until another is started.
     pub fn forces(&self) -> Result<Forces<'_>> {
+        if let Some(bodies) = &self.own_bodies {
+            return bodies.forces(&self.system);
+        }
         match &self.share {
             None => self.system.forces(),
             Some(share) if share.has_sums => {
@@ -336,6 +389,9 @@ impl SharedSystem {
         sinks: impl IntoIterator<Item = Sink>,
         source: impl Fn(usize) -> Source + Sync,
     ) -> Result<&NeighbourTable> {
+        if self.own_bodies.is_some() {
+            return Err(not_over_ranks(&self.system, "neighbours of bodies that each rank has for itself"));
+        }
         let Some(share) = &mut self.share else { return self.system.find_neighbours(nj, skip_own_index, sinks) };
         if share.whole.is_none() {
             share.whole = Some(System::new(self.system.setup())?);

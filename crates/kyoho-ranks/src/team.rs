@@ -147,6 +147,41 @@ impl Team {
         Ok(state.agreement.told().any(|told| told[0] != 0))
     }
 
+    /// Returns the numbers that each rank tells, up to five, in the order of ranks.
+    pub fn numbers<const N: usize>(&self, own: [u64; N]) -> Result<Vec<[u64; N]>> {
+        let mut numbers = Told::default();
+        numbers.iter_mut().zip(own).for_each(|(number, own)| *number = own);
+        let room = memory::room(self.size, "numbers of ranks");
+        let mut state = self.state();
+        state.agree(Call::Tell, room.as_ref().map(|_| numbers).map_err(Clone::clone))?;
+        let mut all = room?;
+        all.extend(state.agreement.told().map(|told| std::array::from_fn(|place| told[place])));
+        Ok(all)
+    }
+
+    /// Gives one rank bytes that another one has, and returns them there; elsewhere there are none.
+    pub fn send(&self, (from, to): (usize, usize), bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut state = self.state();
+        let own = if self.rank == from { bytes } else { &[] };
+        state.agree(Call::Share, Ok([own.len() as u64, 0, 0, 0, 0]))?;
+        let length = state.agreement.told().nth(from).map_or(0, |told| told[0] as usize);
+        let State { communicator, messages, .. } = &mut *state;
+        let room = memory::filled(if self.rank == to { length } else { 0 }, 0, "the bytes of a rank");
+        let room = room.and_then(|received| {
+            let counts = || memory::filled(self.size, 0, "counts of ranks");
+            messages.make_room(&**communicator, 1, length)?;
+            Ok((received, counts()?, counts()?))
+        });
+        state.agree(Call::Room, room.as_ref().map(|_| [0; 5]).map_err(Clone::clone))?;
+        let (mut received, mut sent_counts, mut received_counts) = room?;
+        (sent_counts[to], received_counts[from]) = (own.len(), received.len());
+        let State { communicator, messages, .. } = &mut *state;
+        let sent = (own, &sent_counts[..]);
+        let given = messages.all_to_all(&mut **communicator, sent, (&mut received, &received_counts), 1, length);
+        state.note(given)?;
+        Ok(received)
+    }
+
     /// Returns the bytes that rank 0 has.
     pub fn of_first(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
         let mut state = self.state();

@@ -63,21 +63,17 @@ impl Ranks {
     }
 
     /// Returns what the block that all ranks begin asks of a tree, if it is summed by one.
-    pub fn tree_of_block(&mut self, system: &System, nj: usize) -> Result<Option<TreeBlock>> {
+    pub fn tree_of_block(&mut self, system: &System) -> Result<Option<TreeBlock>> {
         let Some(accuracy) = self.tree else { return Ok(None) };
         let sinks = self.own.all();
         let at = |number: usize| sinks.with::<1, false>(number).softening2;
         let first = if sinks.is_empty() { 0.0 } else { at(0) };
         let other = (0..sinks.len()).find(|number| at(*number) != first).unwrap_or(0);
         let softening2 = if sinks.is_empty() { first } else { at(other) };
-        let sources = system.statistics().sources.min(nj as u64);
-        self.agree(
-            Call::Tree,
-            Ok([sources, system.tree_crossover(), first.to_bits(), softening2.to_bits(), other as u64]),
-        )?;
-        let sources: u64 = self.agreement.told().map(|told| told[0]).sum();
-        let crossover = self.agreement.told().map(|told| told[1]).max().unwrap_or(0);
-        if sources.saturating_mul(self.buffers.total() as u64) < crossover {
+        let told = [system.tree_crossover(), first.to_bits(), softening2.to_bits(), other as u64, 0];
+        self.agree(Call::Tree, Ok(told))?;
+        let crossover = self.agreement.told().map(|told| told[0]).max().unwrap_or(0);
+        if self.pairs < crossover {
             return Ok(None);
         }
         self.softening_of_all().map(|softening2| Some(TreeBlock { accuracy, softening2, are_sources: None }))
@@ -88,10 +84,10 @@ impl Ranks {
         let counts = self.buffers.counts.iter();
         let mut with_sinks = self.agreement.told().enumerate().zip(counts).filter(|(_, count)| **count > 0);
         let Some(((first_rank, told), _)) = with_sinks.clone().next() else { return Ok(0.0) };
-        let (bits, softening2) = (told[2], f64::from_bits(told[2]));
-        let other = with_sinks.find(|((_, told), _)| told[2] != bits || told[3] != bits);
+        let (bits, softening2) = (told[1], f64::from_bits(told[1]));
+        let other = with_sinks.find(|((_, told), _)| told[1] != bits || told[2] != bits);
         other.map_or(Ok(softening2), |((rank, told), _)| {
-            let (sink, value) = if told[2] != bits { (0, told[2]) } else { (told[4], told[3]) };
+            let (sink, value) = if told[1] != bits { (0, told[1]) } else { (told[3], told[2]) };
             let value = f64::from_bits(value);
             let text = format!(
                 "the squared softening of sink {sink} with a tree is '{value:e}'; allowed: that of sink 0 of rank \

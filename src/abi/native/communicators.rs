@@ -79,6 +79,18 @@ fn put(counts: &[usize], to: (&mut [i32], &mut [i32])) {
     }
 }
 
+/// Returns where bytes begin. That of a slice without any is an address that no caller has, and may be the
+/// one by which an MPI means something else, such as `MPI_IN_PLACE`.
+fn begin(bytes: &[u8]) -> *const c_void {
+    static NOTHING: u8 = 0;
+    if bytes.is_empty() { std::ptr::from_ref(&NOTHING).cast() } else { bytes.as_ptr().cast() }
+}
+
+/// Returns where bytes are to be written, as [`begin`] does.
+fn begin_mut(bytes: &mut [u8]) -> *mut c_void {
+    if bytes.is_empty() { begin(bytes).cast_mut() } else { bytes.as_mut_ptr().cast() }
+}
+
 fn outcome(function: &'static str, result: i32) -> Result<()> {
     match result {
         0 => Ok(()),
@@ -99,8 +111,7 @@ impl Communicator for CallersCommunicator {
         let CallersCommunicator { given, counts: [to, _], offsets: [offsets, _] } = self;
         put(counts, (to, offsets));
         let Some(function) = given.all_gather else { return outcome("all_gather", -1) };
-        let (sent, count) = (sent.as_ptr().cast::<c_void>(), sent.len() as i32);
-        let received = received.as_mut_ptr().cast();
+        let (sent, count, received) = (begin(sent), sent.len() as i32, begin_mut(received));
         // SAFETY: the buffers have as many bytes as the counts say, and the function is the caller's.
         let result = unsafe { function(given.context, sent, count, received, to.as_ptr(), offsets.as_ptr()) };
         outcome("all_gather", result)
@@ -121,10 +132,10 @@ impl Communicator for CallersCommunicator {
         let result = unsafe {
             function(
                 given.context,
-                sent.as_ptr().cast(),
+                begin(sent),
                 out.as_ptr(),
                 out_offsets.as_ptr(),
-                received.as_mut_ptr().cast(),
+                begin_mut(received),
                 back.as_ptr(),
                 back_offsets.as_ptr(),
             )
@@ -137,5 +148,56 @@ impl Communicator for CallersCommunicator {
             // SAFETY: the caller's own function.
             unsafe { abort(self.given.context) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether an address is one of the first, of which an MPI may have one for `MPI_IN_PLACE`.
+    fn is_low(address: *const c_void) -> i32 {
+        i32::from((address as usize) < 4096)
+    }
+
+    unsafe extern "C" fn all_gather(
+        _: *mut c_void,
+        sent: *const c_void,
+        _: i32,
+        received: *mut c_void,
+        _: *const i32,
+        _: *const i32,
+    ) -> i32 {
+        is_low(sent) + is_low(received)
+    }
+
+    unsafe extern "C" fn all_to_all(
+        _: *mut c_void,
+        sent: *const c_void,
+        _: *const i32,
+        _: *const i32,
+        received: *mut c_void,
+        _: *const i32,
+        _: *const i32,
+    ) -> i32 {
+        is_low(sent) + is_low(received)
+    }
+
+    #[test]
+    fn exchanges_without_bytes_have_addresses_all_the_same() {
+        let given = kyoho_communicator {
+            structure_size: size_of::<kyoho_communicator>() as i32,
+            rank: 0,
+            size: 1,
+            reserved: 0,
+            context: std::ptr::null_mut(),
+            all_gather: Some(all_gather),
+            all_to_all: Some(all_to_all),
+            abort: None,
+        };
+        // SAFETY: a structure.
+        let mut ranks = unsafe { CallersCommunicator::new(&given) }.unwrap();
+        ranks.all_gather(&[], &mut [], &[0]).unwrap();
+        ranks.all_to_all(&[], &[0], &mut [], &[0]).unwrap();
     }
 }

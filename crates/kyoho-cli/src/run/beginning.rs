@@ -4,7 +4,7 @@ use kyoho_integrators::Integrator;
 use kyoho_integrators::fields::Fields;
 use kyoho_integrators::groups::Groups;
 use kyoho_integrators::laws::Law;
-use kyoho_ranks::SharedSystem;
+use kyoho_ranks::{SharedSystem, Team};
 
 use crate::failure::Result;
 use crate::run::options::{Arguments, wrong};
@@ -21,6 +21,8 @@ pub struct Beside<'a> {
     pub radius: Option<f64>,
     /// The groups of bodies, if these differ.
     pub groups: Option<&'a Groups>,
+    /// The ranks, if each has a share of the bodies.
+    pub sharing: Option<&'a Team>,
 }
 
 /// Fails for laws that do not go together with subsystems.
@@ -38,7 +40,7 @@ pub fn check(arguments: &Arguments, laws: &[Law], radius: Option<f64>) -> Result
 pub fn integrator(
     system: SharedSystem,
     meeting: &mut Snapshot,
-    Beside { fields, laws, radius, groups }: Beside,
+    Beside { fields, laws, radius, groups, sharing }: Beside,
 ) -> Result<Box<dyn Integrator + Send>> {
     let bodies = std::mem::take(&mut meeting.bodies).into_owned();
     let before = meeting.subsystems.take();
@@ -55,7 +57,11 @@ pub fn integrator(
     }
     integrator.set_subsystems(radius)?;
     let goes_on = radius.is_none() || before.as_ref().is_some_and(|before| Some(before.radius) == radius);
-    let is_known = goes_on && bodies.iter().all(|body| body.step > 0.0);
+    let mut is_known = goes_on && bodies.iter().all(|body| body.step > 0.0);
+    if let Some(team) = sharing {
+        // A rank without bodies knows nothing of them.
+        is_known = !team.is_on_any(!is_known)?;
+    }
     integrator.resume(bodies, before.map_or_else(Vec::new, |before| before.all), radius.unwrap_or(0.0))?;
     if !is_known {
         integrator.start().map_err(subsystems::failure)?;

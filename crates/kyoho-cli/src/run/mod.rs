@@ -1,11 +1,13 @@
 //! `kyoho run`: integrates an N-body system.
 
 mod beginning;
+mod given;
 pub mod input;
 mod options;
 mod output;
 mod plot;
 mod report;
+mod shares;
 pub mod snapshot;
 pub mod snapshot_hdf5;
 mod snapshot_header;
@@ -19,8 +21,10 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 
 use beginning::Beside;
+use input::Input;
 use output::Output;
 use report::{Report, Row};
+use shares::Shares;
 use snapshot::{Format, Origin, Snapshot};
 use text_setting::TextSetting;
 use watch::Watch;
@@ -30,7 +34,7 @@ use crate::machine::named;
 use crate::model::plummer;
 use crate::ranks::Ranks;
 use crate::{picture, progress};
-use kyoho::System;
+use kyoho::{Setup, System};
 use kyoho_integrators::Integrator;
 use kyoho_integrators::body::Body;
 use kyoho_integrators::energy::{Energies, Energy};
@@ -47,23 +51,24 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     }
     let format = arguments.format.as_deref().map(|name| named("--format", name, &Format::ALL, Format::name));
     let mut settings = arguments.machine.settings()?;
-    let resumed = arguments.resume.as_deref();
-    let resumed = resumed.map(|path| Snapshot::of(ranks.read(path)?, path)).transpose()?;
+    let resumed = given::resumed(arguments, &settings, ranks)?;
     let (mut plan, intervals) = options::plan(arguments, &settings, resumed.as_ref())?;
     if ranks.team().is_some() {
-        options::check_suits_ranks(&plan)?;
+        options::check_suits_ranks(arguments, &plan)?;
     }
-    let input = arguments.input.as_deref();
-    let mut input = input.map(|path| snapshot::bodies_of(ranks.read(path)?, path)).transpose()?;
+    let sharing = given::sharing(ranks, &plan);
+    let mut input = given::input(arguments, ranks, sharing)?;
     let units = input.as_mut().map_or(Ok(None), |input| options::units(arguments, input, &mut plan))?;
     let own = resumed.as_ref().map(|snapshot| &snapshot.softenings).or(input.as_ref().map(|input| &input.softenings));
-    let groups = softenings::groups(arguments, &mut plan, own.and_then(|softenings| softenings.as_deref()))?;
+    let different = given::softenings(own.and_then(|softenings| softenings.as_deref()), sharing)?;
+    let mut groups = softenings::groups(arguments, &mut plan, different.as_deref())?;
     let radius = subsystems::radius(arguments, (&plan, groups.as_ref()), resumed.as_ref())?;
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
     let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref(), ranks)?;
     let (law_settings, laws) = options::laws(arguments, &setup, resumed.as_ref(), ranks)?;
     beginning::check(arguments, &laws, radius)?;
+    sharing.map_or(Ok(()), |_| options::check_suits_shares(arguments, &laws))?;
     let from = resumed.as_ref().map_or(0.0, Snapshot::time);
     let until = from + intervals as f64 * plan.interval;
     for time in [from, until] {
@@ -79,21 +84,29 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     if let Some(path) = plot {
         picture::try_path(path)?;
     }
-    let start = match (resumed, input) {
-        (Some(snapshot), _) => going_on(&plan, snapshot, [&field_settings, &law_settings]),
-        (None, Some(input)) => fresh(&plan, input.bodies, input.softenings),
-        (None, None) => {
-            let mut unsoftened = Energies::new(&setup, 1.0, 0.0)?.over(ranks.team())?;
-            let n = arguments.plummer.unwrap_or(2) as usize;
-            fresh(&plan, plummer::standard(n, arguments.seed, &mut unsoftened)?, None)
-        }
+    // Ranks that are to have a share know that there are softenings.
+    let softened = input.as_mut().filter(|input| different.is_some() && input.softenings.is_none());
+    softened.into_iter().for_each(|input| input.softenings = Some(Vec::new()));
+    let mut start = match resumed {
+        Some(snapshot) => going_on(&plan, snapshot, [&field_settings, &law_settings]),
+        None => fresh(&plan, input.map_or_else(|| modelled(arguments, &setup, ranks), Ok)?),
     };
+    let shares = sharing.map(|team| Shares::deal(team, &mut start, different.as_ref().map(Vec::len))).transpose()?;
+    if let (Some(groups), Some(softenings)) = (&mut groups, &start.softenings) {
+        softenings::assign(groups, softenings)?;
+    }
+    let own = start.bodies.len();
     let energies = Energies::new(&setup, plan.gravity, plan.softening)?;
-    let mut energies = energies.over(ranks.team())?.by_tree(plan.tree)?;
+    let energies = match sharing {
+        None => energies.over(ranks.team())?,
+        Some(team) => energies.of_own_bodies(team, own)?,
+    };
+    let mut energies = energies.by_tree(plan.tree)?;
     let mut system = System::new(&setup)?;
     system.set_tree(plan.tree)?;
     let names = fields.iter().map(|field| field.name().to_string()).collect();
-    let mut report = Report::new(&plan, &settings, &setup, &system, start.bodies.len());
+    let count = shares.as_ref().map_or(own, Shares::all);
+    let mut report = Report::new(&plan, &settings, &setup, &system, count);
     report.shows_errors = arguments.report_error;
     report.fields = names;
     report.laws = laws.iter().map(|law| law.name().to_string()).collect();
@@ -106,12 +119,11 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     let watch = watch.map(|port| Watch::new(port, report.title(), [from, until])).transpose()?;
     report.begin(arguments.json)?;
 
-    let system = match ranks.team() {
-        None => system.into(),
-        Some(team) => {
-            team.require_kind(&system)?;
-            SharedSystem::over(team, system)?
-        }
+    ranks.team().map_or(Ok(()), |team| team.require_kind(&system))?;
+    let system = match (ranks.team(), sharing) {
+        (None, _) => system.into(),
+        (Some(team), None) => SharedSystem::over(team, system)?,
+        (Some(_), Some(team)) => SharedSystem::of_own_bodies(team, system, own)?,
     };
     let mut meeting = start;
     (meeting.fields, meeting.laws) = (field_settings, law_settings);
@@ -119,8 +131,9 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     let mut acting = Fields::new(plan.gravity, setup.threads);
     acting.start = meeting.time();
     acting.replace(fields);
-    ranks.require_same(&format!("{plan:?} {radius:?} {intervals}"), &meeting.bodies)?;
-    let beside = Beside { fields: acting, laws, radius, groups: groups.as_ref() };
+    let described = format!("{plan:?} {radius:?} {intervals} {format:?} {:?} {:?}", arguments.output, arguments.watch);
+    ranks.require_same(&described, if sharing.is_some() { &[] } else { &meeting.bodies })?;
+    let beside = Beside { fields: acting, laws, radius, groups: groups.as_ref(), sharing };
     let mut integrator = beginning::integrator(system, &mut meeting, beside)?;
     let mut energy_of = |integrator: &mut dyn Integrator, time: f64| -> Result<Energy> {
         let energy = match &groups {
@@ -141,14 +154,23 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     let errors = measured(&mut *integrator)?;
     let row = Row::new(meeting.time(), energy, meeting.initial_energy, errors);
     report.row(row, arguments.json)?;
-    let show = |row: Row, integrator: &dyn Integrator| {
+    let show = |row: Row, integrator: &dyn Integrator, meeting: &Snapshot| -> Result<()> {
+        let all = shares.as_ref().filter(|_| arguments.watch.is_some());
+        let all = all.map(|shares| shares.shown(meeting, integrator.bodies())).transpose()?;
         if let Some(watch) = &watch {
-            watch.show(row.error(), integrator.counts(), integrator.bodies());
+            let bodies = all.as_deref().unwrap_or(integrator.bodies());
+            watch.show(row.error(), integrator.counts(), (count, bodies));
         }
+        Ok(())
     };
-    show(row, &*integrator);
+    show(row, &*integrator, &meeting)?;
     meeting.subsystems = subsystems::Subsystems::of(&*integrator);
-    output.write(&meeting, integrator.bodies())?;
+    let mut write = |meeting: &Snapshot<'static>, bodies: &[Body]| match &shares {
+        None => output.write(meeting, bodies),
+        Some(_) if arguments.output.is_none() => Ok(()),
+        Some(shares) => shares.write(&mut output, format, meeting, bodies),
+    };
+    write(&meeting, integrator.bodies())?;
 
     let bar = if ranks.is_first() { progress::bar(intervals * PROGRESS as u64) } else { ProgressBar::hidden() };
     for done in 0..intervals {
@@ -172,10 +194,10 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         let errors = measured(&mut *integrator)?;
         let row = Row::new(meeting.time(), energy, meeting.initial_energy, errors);
         bar.suspend(|| report.row(row, arguments.json))?;
-        show(row, &*integrator);
+        show(row, &*integrator, &meeting)?;
         bar.set_position(((done + 1) as f64 * PROGRESS) as u64);
         meeting.subsystems = subsystems::Subsystems::of(&*integrator);
-        output.write(&meeting, integrator.bodies())?;
+        write(&meeting, integrator.bodies())?;
     }
     bar.finish_and_clear();
     report.subsystems(meeting.subsystems.as_ref(), plan.gravity)?;
@@ -208,8 +230,15 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>, [fields, laws]: [&[TextSe
     start
 }
 
+/// Returns the bodies of the model of a command line.
+fn modelled(arguments: &Arguments, setup: &Setup, ranks: Ranks) -> Result<Input> {
+    let mut unsoftened = Energies::new(setup, 1.0, 0.0)?.over(ranks.team())?;
+    let bodies = plummer::standard(arguments.plummer.unwrap_or(2) as usize, arguments.seed, &mut unsoftened)?;
+    Ok(Input { bodies, softenings: None, units: None })
+}
+
 /// Makes the start of a new run. Its initial energy is not known yet.
-fn fresh(plan: &Plan, bodies: Vec<Body>, softenings: Option<Vec<f64>>) -> Snapshot<'static> {
+fn fresh(plan: &Plan, Input { bodies, softenings, .. }: Input) -> Snapshot<'static> {
     let origin = Origin { number: 0, time: 0.0 };
     Snapshot {
         plan: plan.clone(),

@@ -340,18 +340,24 @@ pub fn laws(
 }
 
 /// Fails if ranks cannot do a run together.
-pub fn check_suits_ranks(plan: &Plan) -> Result<()> {
-    let [accuracy, theta] = plan.tree_options();
-    if accuracy != 0.0 {
-        return Err(wrong("--accuracy", shown(accuracy), "0 over ranks, which sum directly".into()));
-    }
-    if theta != 0.0 {
-        return Err(wrong("--theta", shown(theta), "0 over ranks, which sum directly".into()));
+pub fn check_suits_ranks(arguments: &Arguments, plan: &Plan) -> Result<()> {
+    if arguments.report_error {
+        return Err(wrong("--report-error", "given with ranks".into(), "in a run of one process".into()));
     }
     match plan.precision {
         Precision::Quad => Err(wrong("--precision", "'quad'".into(), "single, mixed, double over ranks".into())),
         _ => Ok(()),
     }
+}
+
+/// Fails for laws where each rank knows its share of the bodies alone.
+pub fn check_suits_shares(arguments: &Arguments, laws: &[Law]) -> Result<()> {
+    if laws.is_empty() {
+        return Ok(());
+    }
+    let value = if arguments.laws.is_empty() { "in the snapshot" } else { "given" };
+    let allowed = "none with a tree over ranks, each of which knows some of the bodies; or a run of one process";
+    Err(wrong("--law", format!("{value} with a tree"), allowed.into()))
 }
 
 /// Fails if an option is given that means nothing in an order.

@@ -80,13 +80,8 @@ impl Output {
     /// Begins to write a snapshot of the bodies of a meeting, when the last one is written. Where
     /// there is no memory for a copy of them, or no thread, it writes the snapshot itself.
     pub fn write(&mut self, meeting: &Snapshot<'static>, bodies: &[Body]) -> Result<()> {
-        self.finish()?;
-        for path in std::mem::take(&mut self.old) {
-            std::fs::remove_file(&path).map_err(|error| Failure::file(&path, error))?;
-        }
-        let Some(folder) = &self.folder else { return Ok(()) };
-        let (number, format) = (meeting.number, self.format);
-        let path = folder.join(format!("{NAME}{number:06}.{}", format.extension()));
+        let format = self.format;
+        let Some(path) = self.next(meeting.number)? else { return Ok(()) };
         let mut copied = Vec::new();
         if copied.try_reserve_exact(bodies.len()).is_ok() {
             copied.extend_from_slice(bodies);
@@ -100,6 +95,24 @@ impl Output {
         }
         self.written.push(path);
         Ok(())
+    }
+
+    /// Writes the snapshot of a number by a function that gets its path, when the last one is written.
+    pub fn write_by(&mut self, number: u64, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        let Some(path) = self.next(number)? else { return Ok(()) };
+        write(&path)?;
+        self.written.push(path);
+        Ok(())
+    }
+
+    /// Waits until the last snapshot is written, and returns the path of that of a number.
+    fn next(&mut self, number: u64) -> Result<Option<PathBuf>> {
+        self.finish()?;
+        for path in std::mem::take(&mut self.old) {
+            std::fs::remove_file(&path).map_err(|error| Failure::file(&path, error))?;
+        }
+        let name = format!("{NAME}{number:06}.{}", self.format.extension());
+        Ok(self.folder.as_ref().map(|folder| folder.join(name)))
     }
 
     /// Waits until the last snapshot is written.

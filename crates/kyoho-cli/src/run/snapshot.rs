@@ -6,7 +6,6 @@
 //! bodies and a checksum of all lines before it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -155,7 +154,16 @@ pub fn bodies_of(content: Vec<u8>, path: &Path) -> Result<Input> {
 
 /// Returns the SHA-256 of some bytes in hexadecimal digits.
 pub fn checksum(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    digits(&Sha256::digest(bytes))
+}
+
+fn digits(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the last line of a snapshot of so many bodies, whose lines before it have this SHA-256.
+pub fn last_line(bodies: usize, digest: &[u8]) -> String {
+    format!("{LAST_LINE}{bodies} bodies, sha256 {}\n", digits(digest))
 }
 
 impl Snapshot<'_> {
@@ -175,12 +183,17 @@ impl Snapshot<'_> {
     }
 
     /// Reads the bytes of a file, which have to be a whole snapshot.
-    pub fn of(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
-        if hdf5::is_hdf5(&content) { hdf5::parse(content, path) } else { Snapshot::parse(&content, path) }
+    pub fn of(content: Cow<[u8]>, path: &Path) -> Result<Snapshot<'static>> {
+        if hdf5::is_hdf5(&content) { hdf5::parse(content.into_owned(), path) } else { Snapshot::parse(&content, path) }
     }
 
-    /// Returns the settings by their names.
-    pub fn settings(&self) -> Vec<(String, Value)> {
+    /// Returns how many bodies it has, and how many different softenings if they have some of their own.
+    pub fn counts(&self) -> (usize, Option<usize>) {
+        (self.bodies.len(), self.softenings.as_deref().map(|softenings| softenings::different(softenings).len()))
+    }
+
+    /// Returns the settings by their names, of a snapshot with these counts.
+    pub fn settings(&self, (bodies, softenings): (usize, Option<usize>)) -> Vec<(String, Value)> {
         let plan = &self.plan;
         let [accuracy, theta] = plan.tree_options();
         let texts = [("field", &self.fields), ("law", &self.laws)].into_iter().flat_map(|(kind, all)| {
@@ -206,11 +219,11 @@ impl Snapshot<'_> {
             ("interval", Value::Number(plan.interval)),
             ("intervals-from-number", Value::Count(self.origin.number)),
             ("intervals-from-time", Value::Number(self.origin.time)),
-            ("bodies", Value::Count(self.bodies.len() as u64)),
+            ("bodies", Value::Count(bodies as u64)),
         ];
         let subsystems = self.subsystems.iter().flat_map(Subsystems::settings);
         let named = |(name, value): (&str, Value)| (name.into(), value);
-        let softenings = self.softenings.as_deref().map(softenings::setting);
+        let softenings = softenings.map(softenings::setting);
         let others = subsystems.chain(softenings).map(named);
         settings.into_iter().map(named).chain(texts).chain(others).collect()
     }
@@ -238,24 +251,33 @@ impl Snapshot<'_> {
 
     /// Returns the text of the snapshot.
     pub fn text(&self) -> String {
+        let mut text = self.head(self.counts());
+        self.bodies.iter().enumerate().for_each(|(place, body)| self.row(&mut text, place, body));
+        let last = last_line(self.bodies.len(), &Sha256::digest(text.as_bytes()));
+        text + &last
+    }
+
+    /// Returns the lines before those of bodies, of a snapshot with these counts.
+    pub fn head(&self, counts: (usize, Option<usize>)) -> String {
         let mut text = format!("{FIRST_LINE}\n");
-        for (name, value) in self.settings() {
+        for (name, value) in self.settings(counts) {
             writeln!(text, "# {name} {value}").expect("a string takes everything");
         }
         for (name, line) in self.subsystems.iter().flat_map(|subsystems| subsystems.lines(self)) {
             writeln!(text, "# {name} {line}").expect("a string takes everything");
         }
         writeln!(text, "# {}", self.columns()).expect("a string takes everything");
-        for (place, body) in self.bodies.iter().enumerate() {
-            let softening = self.softenings.as_ref().map(|softenings| softenings[place]);
-            for number in self.numbers(body).chain(softening) {
-                write!(text, "{number:e} ").expect("a string takes everything");
-            }
-            text.pop();
-            text.push('\n');
+        text
+    }
+
+    /// Appends the line of a body at a place.
+    pub fn row(&self, text: &mut String, place: usize, body: &Body) {
+        let softening = self.softenings.as_ref().map(|softenings| softenings[place]);
+        for number in self.numbers(body).chain(softening) {
+            write!(text, "{number:e} ").expect("a string takes everything");
         }
-        let last = format!("{LAST_LINE}{} bodies, sha256 {}\n", self.bodies.len(), checksum(text.as_bytes()));
-        text + &last
+        text.pop();
+        text.push('\n');
     }
 
     /// Reads a text.
@@ -288,15 +310,13 @@ impl Snapshot<'_> {
         Ok(snapshot)
     }
 
+    /// Reads the settings in the lines of a [head](Snapshot::head). The bodies are missing.
+    pub fn of_head(text: &str, path: &Path) -> Result<Snapshot<'static>> {
+        Header::of_text(text, path).snapshot().map(|(snapshot, _)| snapshot)
+    }
+
     fn parse_lines(text: &str, path: &Path) -> Result<Snapshot<'static>> {
-        let mut words = HashMap::new();
-        for (place, comment) in
-            text.lines().enumerate().filter_map(|(place, line)| Some((place, line.strip_prefix("# ")?)))
-        {
-            let (name, word) = comment.split_once(' ').unwrap_or((comment, ""));
-            words.entry(name.to_string()).or_insert((Some(place + 1), word.trim().to_string()));
-        }
-        let header = Header { words, path, missing: |name| format!("the line '# {name} ...' is missing") };
+        let header = Header::of_text(text, path);
         let (mut snapshot, count) = header.snapshot()?;
         if let Some(subsystems) = &mut snapshot.subsystems {
             subsystems.read_lines(&header, snapshot.plan.order)?;

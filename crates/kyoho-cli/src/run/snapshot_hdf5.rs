@@ -62,7 +62,7 @@ fn user_block(rest: &[u8]) -> Vec<u8> {
 pub fn bytes(snapshot: &Snapshot) -> std::result::Result<Vec<u8>, Error> {
     let mut file = FileBuilder::new();
     file.with_userblock(USER_BLOCK as u64);
-    for (name, value) in snapshot.settings() {
+    for (name, value) in snapshot.settings(snapshot.counts()) {
         let value = match value {
             Value::Count(count) => AttrValue::U64(count),
             Value::Number(number) => AttrValue::F64(number),

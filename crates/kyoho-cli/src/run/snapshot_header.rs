@@ -23,6 +23,20 @@ pub struct Header<'a> {
     pub missing: fn(&str) -> String,
 }
 
+impl<'a> Header<'a> {
+    /// Reads the settings in the lines of a text.
+    pub fn of_text(text: &str, path: &'a Path) -> Header<'a> {
+        let mut words = HashMap::new();
+        for (place, comment) in
+            text.lines().enumerate().filter_map(|(place, line)| Some((place, line.strip_prefix("# ")?)))
+        {
+            let (name, word) = comment.split_once(' ').unwrap_or((comment, ""));
+            words.entry(name.to_string()).or_insert((Some(place + 1), word.trim().to_string()));
+        }
+        Header { words, path, missing: |name| format!("the line '# {name} ...' is missing") }
+    }
+}
+
 impl Header<'_> {
     /// Returns the snapshot, still without bodies, and how many it has.
     pub fn snapshot(&self) -> Result<(Snapshot<'static>, usize)> {

@@ -18,9 +18,15 @@ pub const NAME: &str = SOFTENINGS[0];
 /// The setting of a snapshot that has them, which is how many different ones there are.
 const COUNT: &str = "softenings";
 
+<<<<<<< HEAD
 /// Returns the different ones among these, in the order in which they come. Of more than there may be
 /// groups, one too many is returned.
 fn different(softenings: &[f64]) -> Vec<f64> {
+=======
+/// Returns the different ones among these, in the order in which they come. Of more than a run can have,
+/// one too many is returned.
+pub fn different(softenings: &[f64]) -> Vec<f64> {
+>>>>>>> ranks
     let mut found = Vec::new();
     for softening in softenings {
         if !found.contains(softening) {
@@ -33,6 +39,7 @@ fn different(softenings: &[f64]) -> Vec<f64> {
     found
 }
 
+<<<<<<< HEAD
 /// Returns all different ones among these, ascending.
 fn sorted(softenings: &[f64]) -> Vec<f64> {
     let mut all = softenings.to_vec();
@@ -52,6 +59,11 @@ pub fn of_report(groups: &Groups, softenings: &[f64]) -> Vec<f64> {
         return sorted(softenings);
     }
     (0..groups.count()).map(|group| groups.softening(group)).collect()
+=======
+/// Returns the setting of a snapshot with so many different ones.
+pub fn setting(different: usize) -> (&'static str, Value) {
+    (COUNT, Value::Count(different as u64))
+>>>>>>> ranks
 }
 
 /// Reads the setting of a snapshot, whose softenings are still missing if it has some.
@@ -71,15 +83,14 @@ pub fn check(softening: f64) -> std::result::Result<(), String> {
     Err(format!("the softening is {}; allowed: zero and above", shown(softening)))
 }
 
-/// Returns the groups of bodies that have softenings of their own. If all have the same one, it becomes
-/// that of the plan, and there are no groups.
-pub fn groups(arguments: &Arguments, plan: &mut Plan, softenings: Option<&[f64]>) -> Result<Option<Groups>> {
-    let Some(softenings) = softenings else { return Ok(None) };
+/// Returns the groups of bodies that have softenings of their own, still without the bodies: from the
+/// different softenings. If all have the same one, it becomes that of the plan, and there are no groups.
+pub fn groups(arguments: &Arguments, plan: &mut Plan, different: Option<&[f64]>) -> Result<Option<Groups>> {
+    let Some(different) = different else { return Ok(None) };
     if let Some(eps) = arguments.eps {
         let allowed = "no --eps with bodies that have softenings of their own, in a column eps";
         return Err(wrong("--eps", shown(eps), allowed.into()));
     }
-    let different = different(softenings);
     if let [one] = different[..] {
         plan.softening = one;
         return Ok(None);
@@ -110,7 +121,17 @@ pub fn groups(arguments: &Arguments, plan: &mut Plan, softenings: Option<&[f64]>
     let first = if different.contains(&plan.softening) { plan.softening } else { different[0] };
     let mut groups = Groups::one(first);
     different.iter().filter(|softening| **softening != first).try_for_each(|other| groups.add(*other).map(drop))?;
+<<<<<<< HEAD
     groups.reserve(softenings.len())?;
     softenings.iter().for_each(|softening| groups.push(Member::of(groups.with_softening(*softening).unwrap_or(0))));
+=======
+>>>>>>> ranks
     Ok(Some(groups))
+}
+
+/// Puts bodies with these softenings in their groups.
+pub fn assign(groups: &mut Groups, softenings: &[f64]) -> Result<()> {
+    groups.reserve(softenings.len())?;
+    softenings.iter().for_each(|softening| groups.push(groups.with_softening(*softening).unwrap_or(0)));
+    Ok(())
 }

@@ -59,8 +59,8 @@ impl Watch {
         Ok(Watch { shown })
     }
 
-    /// Shows the bodies at a time, with the counts so far and the relative energy error.
-    pub fn show(&self, (time, error): (f64, f64), counts: Counts, bodies: &[Body]) {
+    /// Shows some of so many bodies at a time, with the counts so far and the relative energy error.
+    pub fn show(&self, (time, error): (f64, f64), counts: Counts, (count, bodies): (usize, &[Body])) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.time = time;
         (shown.steps, shown.block_steps) = (counts.steps, counts.block_steps);
@@ -73,8 +73,8 @@ impl Watch {
             });
         }
         shown.errors.push((time, error));
-        shown.count = bodies.len();
-        let some = bodies.iter().step_by(bodies.len().div_ceil(MOST).max(1));
+        shown.count = count;
+        let some = bodies.iter().step_by(stride(bodies.len()));
         shown.bodies = some.map(|body| body.position.map(|number| number as f32)).collect();
     }
 
@@ -82,6 +82,11 @@ impl Watch {
     pub fn pass(&self, time: f64) {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).time = time;
     }
+}
+
+/// Returns the number of bodies of which one is shown.
+pub fn stride(bodies: usize) -> usize {
+    bodies.div_ceil(MOST).max(1)
 }
 
 /// Answers a browser. What it does with an answer is its own affair, so errors are dropped.
