@@ -138,7 +138,7 @@ miri: export CARGO_TARGET_DIR := $(TARGET)/miri
 miri: export MIRIFLAGS := -Zmiri-disable-isolation
 miri:
 	cargo +nightly miri test --package kyoho-core --lib
-	cargo +nightly miri test --package kyoho-laws --lib
+	cargo +nightly miri test --package kyoho-laws --test numbers
 	cargo +nightly miri test --package kyoho-hal --lib -- threads:: lock:: grow_buffer:: late::tests
 	cargo +nightly miri test --package kyoho-engine --lib -- journal::
 	cargo +nightly miri test --package kyoho --lib -- handles::
