@@ -91,7 +91,7 @@ demo: demo-tools build
 # a time; what it has compiled, it keeps for the others in the tests' own folder.
 test: export POCL_CACHE_DIR := $(abspath $(TARGET))/tmp/opencl/pocl
 test: test-tools
-	$(MAKE) --jobs=2 --output-sync=target tests check
+	$(MAKE) tests check
 	$(MAKE) --jobs=4 --keep-going --output-sync=target suite-of-other-orders other-tests tests-of-packages suite-of-order-4
 
 test-all: test
@@ -146,8 +146,7 @@ miri:
 sanitizers:
 	packaging/sanitize address $(TARGET)/sanitize-address
 
-# In a folder of its own, as one cargo waits for another one that builds in the same.
-check: export CARGO_TARGET_DIR := $(TARGET)/check
+# In the folder of the tests, whose build has made the macros and build scripts that this needs.
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
