@@ -1,6 +1,7 @@
 # make demo      build, run a Plummer model on the CPU, print the energy error
 # make test      install what the tests need (Debian) and run all that a change here can break
-# make test-all  that, the figures of articles, a browser, and AMUSE built from its releases
+# make test-all  that, the figures of articles, all images of the kernels, a browser, and AMUSE built
+#                from its releases
 # make loom      tries every order in which threads may go on, in their queue of jobs and in a lock
 # make miri      looks for undefined behaviour in what is plain data; it needs a nightly toolchain with miri
 # make sanitizers    C programs on the CPU with AddressSanitizer
@@ -90,11 +91,12 @@ demo: demo-tools build
 # a time; what it has compiled, it keeps for the others in the tests' own folder.
 test: export POCL_CACHE_DIR := $(abspath $(TARGET))/tmp/opencl/pocl
 test: test-tools
-	$(MAKE) --jobs=2 --output-sync=target tests check
+	$(MAKE) tests check
 	$(MAKE) --jobs=4 --keep-going --output-sync=target suite-of-other-orders other-tests tests-of-packages suite-of-order-4
 
 test-all: test
 	cargo test --no-fail-fast --package kyoho-articles
+	kernels/generate --check
 	packaging/need chromium:chromium
 	cargo test --no-fail-fast --package kyoho-cli --test watch -- --include-ignored
 	$(MAKE) tests-with-amuse
@@ -136,7 +138,7 @@ miri: export CARGO_TARGET_DIR := $(TARGET)/miri
 miri: export MIRIFLAGS := -Zmiri-disable-isolation
 miri:
 	cargo +nightly miri test --package kyoho-core --lib
-	cargo +nightly miri test --package kyoho-laws --lib
+	cargo +nightly miri test --package kyoho-laws --test numbers
 	cargo +nightly miri test --package kyoho-hal --lib -- threads:: lock:: grow_buffer:: late::tests
 	cargo +nightly miri test --package kyoho-engine --lib -- journal::
 	cargo +nightly miri test --package kyoho --lib -- handles::
@@ -144,8 +146,7 @@ miri:
 sanitizers:
 	packaging/sanitize address $(TARGET)/sanitize-address
 
-# In a folder of its own, as one cargo waits for another one that builds in the same.
-check: export CARGO_TARGET_DIR := $(TARGET)/check
+# In the folder of the tests, whose build has made the macros and build scripts that this needs.
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings

@@ -184,8 +184,9 @@ fn the_integrator_of_sixth_order_conserves_the_energy_of_the_plummer_model() {
     let programs = ["hermite4", "hermite6"]
         .map(|name| build("gcc", &folder, name, &["-std=c99", "-pedantic"], &[&format!("examples/{name}.c")]));
     let by_opencl = programs.each_ref().map(|program| by_opencl(Command::new(program.get_program()), &[]));
-    sixth_order_has_less_error(programs);
-    sixth_order_has_less_error(by_opencl);
+    sixth_order_has_less_error(programs, "1.0");
+    // A CPU that is programmed by OpenCL is slow.
+    sixth_order_has_less_error(by_opencl, "0.25");
 }
 
 /// Each doubling of the steps brings the bodies 256 times as near, far below the last digits of
@@ -210,11 +211,11 @@ fn the_integrator_in_quadruple_precision_shows_the_eighth_order() {
     assert!(last[0] == 256.0 && last[1] < 2e-19 && last[3].abs() < 1e-22, "{output}");
 }
 
-/// Runs the examples of fourth and of sixth order on the Plummer model.
-fn sixth_order_has_less_error(programs: [Command; 2]) {
+/// Runs the examples of fourth and of sixth order on the Plummer model until a time.
+fn sixth_order_has_less_error(programs: [Command; 2], end: &str) {
     let [fourth, sixth] = programs.map(|mut program| {
         let model = root().join("examples/plummer1024.txt");
-        let output = succeed(program.env("KYOHO_PRECISION", "double").arg(model).arg("1.0"));
+        let output = succeed(program.env("KYOHO_PRECISION", "double").arg(model).arg(end));
         assert!(output.stderr.is_empty(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     });

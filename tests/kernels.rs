@@ -120,9 +120,8 @@ fn generates(kernels: &Path, arguments: &[&str]) -> bool {
     true
 }
 
-/// Compiles every unit for one target with the pinned compilers, which are fetched once. For the
-/// other targets the images have to be those that were made of this text, by their checksums, as
-/// to compile each unit for all of them takes minutes.
+/// Compiles a few units with the pinned compilers, which are fetched once. Other images have to be
+/// those that were made of this text, by their checksums, as to compile all takes minutes.
 #[test]
 fn what_is_embedded_is_what_the_text_gives() {
     generates(&kernels(), &["--check", "--sample"]);

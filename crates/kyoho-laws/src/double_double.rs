@@ -528,6 +528,3 @@ impl std::fmt::Display for DoubleDouble {
         write!(formatter, "e{exponent}")
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -43,24 +43,3 @@ pub const fn factorial([x, y, z]: [usize; 3]) -> f64 {
     }
     product
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_component_has_a_place_of_its_own_in_the_order_of_orders() {
-        let mut next = 0;
-        for order in 0..=6 {
-            for without_x in 0..=order {
-                for z in 0..=without_x {
-                    let component = [order - without_x, without_x - z, z];
-                    assert_eq!((place(component), powers(next)), (next, component));
-                    next += 1;
-                }
-            }
-            assert_eq!(next, components(order));
-        }
-        assert_eq!(factorial([3, 2, 0]), 12.0);
-    }
-}

@@ -252,36 +252,3 @@ impl Wide for F64 {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use kyoho_core::Level;
-
-    use super::*;
-
-    #[target_feature(enable = "avx2,fma")]
-    fn inverse_sqrt(values: &mut [f64; 4]) {
-        // SAFETY: there are as many numbers as lanes.
-        unsafe { F64::load(values.as_ptr()).inverse_sqrt().store(values.as_mut_ptr()) };
-    }
-
-    #[test]
-    fn roots_of_doubles_are_exact_to_the_last_bits_at_every_exponent() {
-        if !Level::Avx2.is_available() {
-            return;
-        }
-        for exponent in 1..2047_u64 {
-            for fraction in [0, 1, 0x5_5555_5555_5555, 0x8_0000_0000_0000, 0xb_504f_333f_9de6, 0xf_ffff_ffff_ffff] {
-                let value = f64::from_bits(exponent << 52 | fraction);
-                let mut roots = [value, 1.0, value, 4.0];
-                // SAFETY: the CPU has the level.
-                unsafe { inverse_sqrt(&mut roots) };
-                let expected = 1.0 / value.sqrt();
-                for (root, expected) in roots.into_iter().zip([expected, 1.0, expected, 0.5]) {
-                    let error = (root / expected - 1.0).abs();
-                    assert!(error <= 2.0 * f64::EPSILON, "1 / sqrt({value:e}) is {root:e}, off by {error:e}");
-                }
-            }
-        }
-    }
-}

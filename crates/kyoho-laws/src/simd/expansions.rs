@@ -338,10 +338,9 @@ macro_rules! level {
 }
 
 level!(portable, baseline::F32, baseline::F64);
-// As in `kernel`, unit tests have the portable level alone.
-#[cfg(all(target_arch = "x86_64", not(test)))]
+#[cfg(target_arch = "x86_64")]
 level!(avx2, super::super::avx2::F32, super::super::avx2::F64, "avx2,fma");
-#[cfg(all(target_arch = "x86_64", not(test)))]
+#[cfg(target_arch = "x86_64")]
 level!(avx512, super::super::avx512::F32, super::super::avx512::F64, "avx2,fma,avx512f,avx512dq,avx512vl");
 
 /// The numbers that far sums are made in.
@@ -356,9 +355,9 @@ macro_rules! numbers {
         impl Number for $element {
             fn expansions(level: Level, order: usize, dipole: bool) -> Box<dyn Expansions<Self>> {
                 match level {
-                    #[cfg(all(target_arch = "x86_64", not(test)))]
+                    #[cfg(target_arch = "x86_64")]
                     Level::Avx512 if Level::Avx512.is_available() => avx512::$function(order, dipole),
-                    #[cfg(all(target_arch = "x86_64", not(test)))]
+                    #[cfg(target_arch = "x86_64")]
                     Level::Avx2 if Level::Avx2.is_available() => avx2::$function(order, dipole),
                     _ => portable::$function(order, dipole),
                 }

@@ -176,11 +176,9 @@ macro_rules! level {
 }
 
 level!(portable, false, baseline::F32, baseline::F64);
-// Unit tests compute at the portable level alone, and the other levels take long to compile. Those
-// that run every level are in `tests/` and in the conformance suite.
-#[cfg(all(target_arch = "x86_64", not(test)))]
+#[cfg(target_arch = "x86_64")]
 level!(avx2, true, super::super::avx2::F32, super::super::avx2::F64, "avx2,fma");
-#[cfg(all(target_arch = "x86_64", not(test)))]
+#[cfg(target_arch = "x86_64")]
 level!(avx512, true, super::super::avx512::F32, super::super::avx512::F64, "avx2,fma,avx512f,avx512dq,avx512vl");
 
 macro_rules! at_level {
@@ -190,12 +188,12 @@ macro_rules! at_level {
                 use portable as $module;
                 $call
             }
-            #[cfg(all(target_arch = "x86_64", not(test)))]
+            #[cfg(target_arch = "x86_64")]
             Level::Avx2 if Level::Avx2.is_available() => {
                 use avx2 as $module;
                 $call
             }
-            #[cfg(all(target_arch = "x86_64", not(test)))]
+            #[cfg(target_arch = "x86_64")]
             Level::Avx512 if Level::Avx512.is_available() => {
                 use avx512 as $module;
                 $call

@@ -6,10 +6,8 @@
 //! object.
 
 #[cfg(target_arch = "x86_64")]
-#[cfg_attr(test, allow(dead_code, reason = "unit tests have the portable kernels alone"))]
-mod avx2;
+pub mod avx2;
 #[cfg(target_arch = "x86_64")]
-#[cfg_attr(test, allow(dead_code, reason = "unit tests have the portable kernels alone"))]
 mod avx512;
 pub mod expansions;
 pub mod kernel;

@@ -37,23 +37,3 @@ pub fn finish() {
         std::arch::x86_64::_mm_sfence();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_byte_is_copied_and_no_other() {
-        let from: Vec<u8> = (0..=255).collect();
-        for start in 0..40 {
-            for length in [0, 1, 7, 15, 16, 17, 64, 100, 200] {
-                let mut to = vec![0u8; 256];
-                copy(&mut to[start..start + length], &from[3..3 + length]);
-                finish();
-                assert_eq!(to[start..start + length], from[3..3 + length]);
-                let mut others = to[..start].iter().chain(&to[start + length..]);
-                assert!(others.all(|byte| *byte == 0), "{length} bytes from {start} on");
-            }
-        }
-    }
-}

@@ -1,6 +1,8 @@
-//! Tests of `double_double`.
+//! The numbers that laws are written in, the indices of expansions, and copies past the caches.
 
-use super::*;
+use kyoho_laws::double_double::{Double, DoubleDouble};
+use kyoho_laws::indices::{components, factorial, place, powers};
+use kyoho_laws::simd::stream;
 
 fn number(text: &str) -> DoubleDouble {
     DoubleDouble::parse(text).unwrap()
@@ -96,4 +98,69 @@ fn order_is_that_of_the_sums() {
     assert!(Double::ONE.add_limb(1e-20) > Double::ONE);
     assert!(Double::ONE.add_limb(-1e-20) < Double::ONE);
     assert!(-DoubleDouble::ONE < Double::ZERO);
+}
+
+#[test]
+fn every_component_has_a_place_of_its_own_in_the_order_of_orders() {
+    let mut next = 0;
+    for order in 0..=6 {
+        for without_x in 0..=order {
+            for z in 0..=without_x {
+                let component = [order - without_x, without_x - z, z];
+                assert_eq!((place(component), powers(next)), (next, component));
+                next += 1;
+            }
+        }
+        assert_eq!(next, components(order));
+    }
+    assert_eq!(factorial([3, 2, 0]), 12.0);
+}
+
+#[test]
+fn every_byte_is_copied_and_no_other() {
+    let from: Vec<u8> = (0..=255).collect();
+    for start in 0..40 {
+        for length in [0, 1, 7, 15, 16, 17, 64, 100, 200] {
+            let mut to = vec![0u8; 256];
+            stream::copy(&mut to[start..start + length], &from[3..3 + length]);
+            stream::finish();
+            assert_eq!(to[start..start + length], from[3..3 + length]);
+            let mut others = to[..start].iter().chain(&to[start + length..]);
+            assert!(others.all(|byte| *byte == 0), "{length} bytes from {start} on");
+        }
+    }
+}
+
+/// The vectors of AVX2, where the machine has them.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use kyoho_core::Level;
+    use kyoho_laws::lanes::Lanes;
+    use kyoho_laws::simd::avx2::F64;
+
+    #[target_feature(enable = "avx2,fma")]
+    fn inverse_sqrt(values: &mut [f64; 4]) {
+        // SAFETY: there are as many numbers as lanes.
+        unsafe { F64::load(values.as_ptr()).inverse_sqrt().store(values.as_mut_ptr()) };
+    }
+
+    #[test]
+    fn roots_of_doubles_are_exact_to_the_last_bits_at_every_exponent() {
+        if !Level::Avx2.is_available() {
+            return;
+        }
+        for exponent in 1..2047_u64 {
+            for fraction in [0, 1, 0x5_5555_5555_5555, 0x8_0000_0000_0000, 0xb_504f_333f_9de6, 0xf_ffff_ffff_ffff] {
+                let value = f64::from_bits(exponent << 52 | fraction);
+                let mut roots = [value, 1.0, value, 4.0];
+                // SAFETY: the CPU has the level.
+                unsafe { inverse_sqrt(&mut roots) };
+                let expected = 1.0 / value.sqrt();
+                for (root, expected) in roots.into_iter().zip([expected, 1.0, expected, 0.5]) {
+                    let error = (root / expected - 1.0).abs();
+                    assert!(error <= 2.0 * f64::EPSILON, "1 / sqrt({value:e}) is {root:e}, off by {error:e}");
+                }
+            }
+        }
+    }
 }

@@ -5,6 +5,7 @@ use kyoho_core::{Order, Precision, TreeAccuracy};
 use rayon::prelude::*;
 use std::process::Command;
 
+#[path = "../../../tests/common/mod.rs"]
 mod common;
 use common::pocl::by_opencl;
 
