@@ -173,7 +173,6 @@ impl Energies {
     pub fn of_groups(&mut self, bodies: &[Body], groups: &Groups) -> Result<Energy> {
         let mut terms = memory::filled(bodies.len(), 0.0, FORCES)?;
         let sinks = (bodies.len(), |body: usize| body);
-<<<<<<< HEAD
         self.group_sums.sum(
             &mut self.system,
             (groups, self.gravity),
@@ -184,17 +183,9 @@ impl Energies {
                 terms[body] += part * bodies[body].mass * forces.potential(row);
             },
         )?;
-        let kinetic = 0.5 * sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2)));
-        Ok(Energy { kinetic, potential: sum(terms), field: 0.0 })
-=======
-        sum_by_groups(&mut self.system, (groups, self.gravity), bodies, sinks, |body, group, (forces, row)| {
-            let part = if groups.feels(group, groups.of(body)) { 0.5 } else { 1.0 };
-            terms[body] += part * bodies[body].mass * forces.potential(row);
-        })?;
         let kinetic = sum(bodies.iter().map(|body| body.mass * length(&body.velocity).powi(2)));
         let [kinetic, potential] = self.of_all([kinetic, sum(terms)])?;
         Ok(Energy { kinetic: 0.5 * kinetic, potential, field: 0.0 })
->>>>>>> ranks
     }
 
     /// Returns the energies of these bodies, which must belong to one time; they have none in fields.

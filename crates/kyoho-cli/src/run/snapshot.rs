@@ -189,7 +189,7 @@ impl Snapshot<'_> {
 
     /// Returns how many bodies it has, and how many different softenings if they have some of their own.
     pub fn counts(&self) -> (usize, Option<usize>) {
-        (self.bodies.len(), self.softenings.as_deref().map(|softenings| softenings::different(softenings).len()))
+        (self.bodies.len(), self.softenings.as_deref().map(softenings::count))
     }
 
     /// Returns the settings by their names, of a snapshot with these counts.

@@ -18,15 +18,9 @@ pub const NAME: &str = SOFTENINGS[0];
 /// The setting of a snapshot that has them, which is how many different ones there are.
 const COUNT: &str = "softenings";
 
-<<<<<<< HEAD
 /// Returns the different ones among these, in the order in which they come. Of more than there may be
 /// groups, one too many is returned.
-fn different(softenings: &[f64]) -> Vec<f64> {
-=======
-/// Returns the different ones among these, in the order in which they come. Of more than a run can have,
-/// one too many is returned.
 pub fn different(softenings: &[f64]) -> Vec<f64> {
->>>>>>> ranks
     let mut found = Vec::new();
     for softening in softenings {
         if !found.contains(softening) {
@@ -39,7 +33,6 @@ pub fn different(softenings: &[f64]) -> Vec<f64> {
     found
 }
 
-<<<<<<< HEAD
 /// Returns all different ones among these, ascending.
 fn sorted(softenings: &[f64]) -> Vec<f64> {
     let mut all = softenings.to_vec();
@@ -48,9 +41,14 @@ fn sorted(softenings: &[f64]) -> Vec<f64> {
     all
 }
 
-/// Returns the setting of a snapshot with these.
-pub fn setting(softenings: &[f64]) -> (&'static str, Value) {
-    (COUNT, Value::Count(sorted(softenings).len() as u64))
+/// Returns how many different ones there are among these.
+pub fn count(softenings: &[f64]) -> usize {
+    sorted(softenings).len()
+}
+
+/// Returns the setting of a snapshot with so many different ones.
+pub fn setting(different: usize) -> (&'static str, Value) {
+    (COUNT, Value::Count(different as u64))
 }
 
 /// Returns the softenings of groups, or all different ones of bodies that have some of their own.
@@ -59,11 +57,6 @@ pub fn of_report(groups: &Groups, softenings: &[f64]) -> Vec<f64> {
         return sorted(softenings);
     }
     (0..groups.count()).map(|group| groups.softening(group)).collect()
-=======
-/// Returns the setting of a snapshot with so many different ones.
-pub fn setting(different: usize) -> (&'static str, Value) {
-    (COUNT, Value::Count(different as u64))
->>>>>>> ranks
 }
 
 /// Reads the setting of a snapshot, whose softenings are still missing if it has some.
@@ -109,29 +102,22 @@ pub fn groups(arguments: &Arguments, plan: &mut Plan, different: Option<&[f64]>)
     }
     if different.len() > MOST_GROUPS {
         // As in a cluster, which makes no groups of so many.
-        let mut groups = Groups::one(plan.softening);
-        groups.reserve(softenings.len())?;
-        for softening in softenings {
-            let own_softening = (*softening != plan.softening).then_some(*softening);
-            groups.push(Member { own_softening, ..Member::of(0) });
-        }
-        return Ok(Some(groups));
+        return Ok(Some(Groups::one(plan.softening)));
     }
     // The order of groups is part of the bits, and a cluster begins with the softening of the plan.
     let first = if different.contains(&plan.softening) { plan.softening } else { different[0] };
     let mut groups = Groups::one(first);
     different.iter().filter(|softening| **softening != first).try_for_each(|other| groups.add(*other).map(drop))?;
-<<<<<<< HEAD
-    groups.reserve(softenings.len())?;
-    softenings.iter().for_each(|softening| groups.push(Member::of(groups.with_softening(*softening).unwrap_or(0))));
-=======
->>>>>>> ranks
     Ok(Some(groups))
 }
 
-/// Puts bodies with these softenings in their groups.
+/// Puts bodies with these softenings in their groups. One that has no group of its softening keeps this
+/// in the first group.
 pub fn assign(groups: &mut Groups, softenings: &[f64]) -> Result<()> {
     groups.reserve(softenings.len())?;
-    softenings.iter().for_each(|softening| groups.push(groups.with_softening(*softening).unwrap_or(0)));
+    for softening in softenings {
+        let own = || Member { own_softening: Some(*softening), ..Member::of(0) };
+        groups.push(groups.with_softening(*softening).map_or_else(own, Member::of));
+    }
     Ok(())
 }

@@ -88,7 +88,7 @@ fn evolved(team: Option<&Team>, plan: &Plan, own: Vec<Body>, (first, in_groups):
     };
     let mut groups = Groups::one(plan.softening);
     groups.add(OTHER)?;
-    (first..first + count).for_each(|place| groups.push(place % 2));
+    (first..first + count).for_each(|place| groups.push(crate::groups::Member::of(place % 2)));
     let mut fields = Fields::new(plan.gravity, 1);
     let parameters: [(&str, &[f64]); 2] = [("mass", &[1.0]), ("radius", &[2.0])];
     fields.replace(vec![Field::new("plummer", &parameters, plan.order, setup().level)?]);
