@@ -840,8 +840,8 @@ typedef struct kyoho_bodies {
     // 0.
     struct kyoho_const_integers groups;
     // In place of groups, the softening lengths: each body goes to the first group that has its
-    // own, feels all groups and is felt by all. If there is none, one is made. Where that would make
-    // more than 16, none is made, and bodies have their softenings in the first group of that kind.
+    // own, feels all groups and is felt by all. If there is none, one is made. Where that would
+    // make more than 16, none is made, and bodies have their softenings in the first such group.
     struct kyoho_const_reals softenings;
 } kyoho_bodies;
 

@@ -487,7 +487,7 @@ pub mod tests {
         assert!(negative.ends_with(": the softening is -1; allowed: zero and above"), "{negative}");
         let missing = error(&sealed(&lines.replace("# softenings 2\n", "")));
         assert!(missing.contains("it has 15 words; allowed: 14 numbers"), "{missing}");
-        for wrong in ["0", "17", "1.5", "x"] {
+        for wrong in ["0", "-1", "1.5", "x"] {
             let error = error(&sealed(&lines.replace("# softenings 2", &format!("# softenings {wrong}"))));
             assert!(error.ends_with(&format!("'{wrong}' cannot be the value of softenings")), "{error}");
         }

@@ -68,8 +68,8 @@ pub struct kyoho_bodies {
     /// 0.
     pub groups: kyoho_const_integers,
     /// In place of groups, the softening lengths: each body goes to the first group that has its
-    /// own, feels all groups and is felt by all. If there is none, one is made. Where that would make
-    /// more than 16, none is made, and bodies have their softenings in the first group of that kind.
+    /// own, feels all groups and is felt by all. If there is none, one is made. Where that would
+    /// make more than 16, none is made, and bodies have their softenings in the first such group.
     pub softenings: kyoho_const_reals,
 }
 
