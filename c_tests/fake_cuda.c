@@ -140,7 +140,7 @@ NEVER(cuFuncGetAttribute)
 NEVER(cuFuncSetAttribute)
 NEVER(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 NEVER(cuLaunchKernel)
-#ifndef WITHOUT_LAUNCH
 NEVER(cuLaunchCooperativeKernel)
+#ifndef WITHOUT_LAUNCH
 NEVER(cuLaunchKernelEx)
 #endif
