@@ -27,8 +27,6 @@ typedef unsigned long long ulong;
 #define IN_STEP 1
 #define VOTES(votes, condition) ((votes) = __ballot_sync(0xffffffffu, condition))
 #define SHUFFLE(to, value, lane) ((to) = __shfl_sync(0xffffffffu, value, lane))
-// A double.
-#define SHUFFLE_64(to, value, lane) SHUFFLE(to, value, lane)
 #define SYNC_32 __syncwarp()
 // Threads that a block may have.
 #define MOST_THREADS 1024
@@ -38,16 +36,6 @@ typedef unsigned long long ulong;
 #define CAN_WAIT 1
 #define READ_NANOSECONDS(now) asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now))
 #define ATOMIC_ADD(pointer, value) atomicAdd(pointer, value)
-// Adds to a number in memory, after all that this thread has seen written, and reads it, before what
-// it reads then.
-#if __CUDA_ARCH__ >= 700
-#define RELEASE_ADD(pointer, value) \
-    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(pointer), "l"((ulong)(value)) : "memory")
-#define ACQUIRE(number, pointer) asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(number) : "l"(pointer) : "memory")
-#else
-#define RELEASE_ADD(pointer, value) (FENCE, ATOMIC_ADD(pointer, (ulong)(value)))
-#define ACQUIRE(number, pointer) ((number) = *(volatile ulong *)(pointer), FENCE)
-#endif
 #define ATOMIC_MIN(pointer, value) atomicMin(pointer, value)
 #define ATOMIC_MAX(pointer, value) atomicMax(pointer, value)
 #define FLOAT4(x, y, z, w) make_float4(x, y, z, w)

@@ -35,15 +35,6 @@
 #define VOTES(votes, condition) \
     asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff;}" : "=r"(votes) : "r"((int)(condition)))
 #define SHUFFLE(to, value, lane) asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(to) : "r"(value), "r"(lane))
-// A double, in its halves.
-#define SHUFFLE_64(to, value, lane) \
-    { \
-        const uint2 halves = as_uint2(value); \
-        uint2 other; \
-        SHUFFLE(other.x, halves.x, lane); \
-        SHUFFLE(other.y, halves.y, lane); \
-        (to) = as_double(other); \
-    }
 #define SYNC_32 asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #define FENCE asm volatile("membar.gl;" ::: "memory")
 #define FENCE_HOST asm volatile("membar.sys;" ::: "memory")

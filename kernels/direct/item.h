@@ -16,6 +16,8 @@
     }
 // Other threads wait for those that have guarded pairs, where few threads are at work on a sink.
 #define GUARDS_ALL (IS_SHORT && CHAINED)
+// In a chain 32 lanes of a sink run in step, and find its nearest source among themselves.
+#define LANES_SHUFFLE (LANES == 32 && CHAINED)
 #if LANES == 1
 #define GUARDED_UNROLLED 2
 #elif GUARDS_ALL
@@ -46,7 +48,7 @@ typedef struct {
 #if !IS_SHORT
     double accumulated[N_OUTPUTS * BLOCK_SINKS];
 #endif
-#if LANES > 1 && NEAREST
+#if LANES > 1 && NEAREST && !LANES_SHUFFLE
     REAL lane_distances[LANES * BLOCK_SINKS];
     uint lane_accumulators[LANES * BLOCK_SINKS];
 #endif
@@ -384,28 +386,7 @@ FUNCTION void SUM_ITEM(const Step *step, int block, int blocks_of_segment, LOCAL
             partial_sums[((long)segment_number * N_OUTPUTS + output) * step->stride + number] = sum;
     }
 #if NEAREST
-#if LANES == 32 && CHAINED
-    // The lanes of a sink run in step.
-    UNROLL
-    for (int i = 0; i < SINKS; ++i) {
-        UNROLL
-        for (int apart = 16; apart > 0; apart /= 2) {
-            REAL candidate;
-            uint candidate_accumulator;
-            SHUFFLE(candidate, best[i], lane ^ apart);
-            SHUFFLE(candidate_accumulator, best_accumulator[i], lane ^ apart);
-            if (candidate < best[i] || (candidate == best[i] && candidate_accumulator < best_accumulator[i])) {
-                best[i] = candidate;
-                best_accumulator[i] = candidate_accumulator;
-            }
-        }
-        const int number = first_sink + i * TEAMS + team;
-        if (lane == 0 && number < step->ni) {
-            partial_distances[(long)segment_number * step->stride + number] = best[i];
-            partial_accumulators[(long)segment_number * step->stride + number] = best_accumulator[i];
-        }
-    }
-#elif LANES > 1
+#if LANES > 1 && !LANES_SHUFFLE
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
         memory->lane_distances[lane * BLOCK_SINKS + i * TEAMS + team] = best[i];
@@ -433,8 +414,21 @@ FUNCTION void SUM_ITEM(const Step *step, int block, int blocks_of_segment, LOCAL
 #else
     UNROLL
     for (int i = 0; i < SINKS; ++i) {
+#if LANES_SHUFFLE
+        UNROLL
+        for (int apart = 16; apart > 0; apart /= 2) {
+            REAL candidate;
+            uint candidate_accumulator;
+            SHUFFLE(candidate, best[i], lane ^ apart);
+            SHUFFLE(candidate_accumulator, best_accumulator[i], lane ^ apart);
+            if (candidate < best[i] || (candidate == best[i] && candidate_accumulator < best_accumulator[i])) {
+                best[i] = candidate;
+                best_accumulator[i] = candidate_accumulator;
+            }
+        }
+#endif
         const int number = first_sink + i * TEAMS + team;
-        if (number < step->ni) {
+        if (lane == 0 && number < step->ni) {
             partial_distances[(long)segment_number * step->stride + number] = best[i];
             partial_accumulators[(long)segment_number * step->stride + number] = best_accumulator[i];
         }
@@ -446,3 +440,4 @@ FUNCTION void SUM_ITEM(const Step *step, int block, int blocks_of_segment, LOCAL
 #undef KEEP_ADDRESS
 #undef GUARDED_UNROLLED
 #undef GUARDS_ALL
+#undef LANES_SHUFFLE

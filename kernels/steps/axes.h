@@ -35,13 +35,24 @@ FUNCTION int writes_body(void)
     return THREAD % THREADS_OF_BODY == 0;
 }
 
+// A double and its halves.
+typedef union {
+    double number;
+    int halves[2];
+} Halves;
+
 // A number of each component, from that or those of this thread.
 FUNCTION void gather_axes(const double own[AXES], double all[3])
 {
     UNROLL
     for (int k = 0; k < 3; ++k) {
 #if AXES == 1
-        SHUFFLE_64(all[k], own[0], (THREAD & 31) / THREADS_OF_BODY * THREADS_OF_BODY + k);
+        const int from = (THREAD & 31) / THREADS_OF_BODY * THREADS_OF_BODY + k;
+        Halves sent, got;
+        sent.number = own[0];
+        SHUFFLE(got.halves[0], sent.halves[0], from);
+        SHUFFLE(got.halves[1], sent.halves[1], from);
+        all[k] = got.number;
 #else
         all[k] = own[k];
 #endif

@@ -31,5 +31,6 @@
 #define SHAPE CHAINED_MANY
 #include "direct/item.h"
 #undef SHAPE
+#include "prelude_together.h"
 #include "steps/chain.h"
 #endif
