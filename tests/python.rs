@@ -59,8 +59,8 @@ fn the_wheel_keeps_its_promises() {
     let expected = format!("kyoho-{}-py3-none-manylinux_2_", env!("CARGO_PKG_VERSION"));
     assert!(name.starts_with(&expected) && name.ends_with("_x86_64.whl"), "{name}");
     let size = std::fs::metadata(&wheel).unwrap().len();
-    // A release is smaller than this build by some hundred kilobytes.
-    assert!(size < 10_800_000, "{name} has {size} bytes");
+    // A release has some 300 kilobytes less than this build.
+    assert!(size < 11_200_000, "{name} has {size} bytes");
 
     let interpreters = interpreters();
     assert!(!interpreters.is_empty(), "no Python {}.{} or newer is there", OLDEST.0, OLDEST.1);
