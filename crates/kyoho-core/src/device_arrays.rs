@@ -1,6 +1,6 @@
 //! Arrays of the caller that lie in the memory of a device.
 
-use super::{MAX_COEFFICIENTS, MAX_DERIVATIVES};
+use super::{BodyColumns, MAX_DERIVATIVES};
 
 /// An array of the caller in the memory of a device: rows of numbers, each aligned to its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,52 +51,25 @@ impl DevicePlace {
     pub const STAGING: DevicePlace = DevicePlace { name: "the staging area", device: -1, stream: 0 };
 }
 
-/// Sources or sinks of a call on a device. Quantities that are not given are zero.
+/// Sources or sinks of a call on a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceBodies {
     /// Where the arrays lie.
     pub place: DevicePlace,
-    /// The masses.
-    pub masses: Option<DeviceArray>,
-    /// The times.
-    pub times: Option<DeviceArray>,
-    /// The indices; the numbers of the bodies if not given.
-    pub indices: Option<DeviceArray>,
-    /// The squared softening of each sink, in place of that of the call.
-    pub softening2: Option<DeviceArray>,
-    /// The squared radius of each sink's neighbour list.
-    pub radii2: Option<DeviceArray>,
-    /// The step of each sink.
-    pub steps: Option<DeviceArray>,
-    /// The positions and their derivatives, not divided.
-    pub derivatives: [Option<DeviceArray>; MAX_COEFFICIENTS],
+    /// The arrays.
+    pub columns: BodyColumns<DeviceArray>,
 }
 
 impl DeviceBodies {
-    /// Bodies at a place without any array.
-    pub fn nothing(place: DevicePlace) -> DeviceBodies {
-        DeviceBodies {
-            place,
-            masses: None,
-            times: None,
-            indices: None,
-            softening2: None,
-            radii2: None,
-            steps: None,
-            derivatives: [None; MAX_COEFFICIENTS],
-        }
-    }
-
     /// Whether they have positions alone, and indices or none.
     pub fn are_positions(&self) -> bool {
-        let [positions, ..] = self.derivatives;
-        positions.is_some() && self.given().count() == 1 + usize::from(self.indices.is_some())
+        let [positions, ..] = self.columns.derivatives;
+        positions.is_some() && self.given().count() == 1 + usize::from(self.columns.indices.is_some())
     }
 
     /// Returns the arrays that are there.
     pub fn given(&self) -> impl Iterator<Item = DeviceArray> {
-        let others = [self.masses, self.times, self.indices, self.softening2, self.radii2, self.steps];
-        others.into_iter().chain(self.derivatives).flatten()
+        self.columns.given()
     }
 }
 

@@ -6,7 +6,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::memory::Pages;
 use super::{
-    DeviceArray, DeviceBodies, DeviceForces, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Sink, Source, Units,
+    BodyColumns, DeviceArray, DeviceBodies, DeviceForces, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Sink, Source,
+    Units,
 };
 
 /// A group of consecutive sinks, and the sources that act on them.
@@ -162,37 +163,12 @@ pub struct Bodies {
     pub pages: Pages,
     /// How many bodies there are.
     pub count: usize,
-    /// Where each quantity begins.
-    pub columns: BodyColumns,
+    /// The byte at which each quantity begins.
+    pub columns: BodyColumns<usize>,
     /// The squared softening of sinks that were not given one each.
     pub softening2: f64,
     /// The arrays of the caller on the device, where the bodies are in place of the host's memory.
     pub on_device: Option<DeviceBodies>,
-}
-
-/// The places of the quantities of [`Bodies`], in bytes; `None` where the caller gave none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct BodyColumns {
-    /// The masses.
-    pub masses: Option<usize>,
-    /// The squared softening of each sink.
-    pub softening2: Option<usize>,
-    /// The positions and their derivatives, three numbers each, not divided.
-    pub derivatives: [Option<usize>; MAX_COEFFICIENTS],
-    /// The times.
-    pub times: Option<usize>,
-    /// The indices.
-    pub indices: Option<usize>,
-}
-
-impl BodyColumns {
-    /// Returns the columns that are there, with the bytes that each body has in them.
-    #[inline]
-    pub fn given(&self) -> impl Iterator<Item = (usize, usize)> {
-        let vectors = self.derivatives.into_iter().map(|column| (column, 24));
-        let others = [(self.masses, 8), (self.softening2, 8), (self.times, 8), (self.indices, 4)];
-        vectors.chain(others).filter_map(|(column, width)| Some((column?, width)))
-    }
 }
 
 impl Bodies {
@@ -210,7 +186,7 @@ impl Bodies {
 
     /// Returns where the quantities are.
     #[inline]
-    pub fn columns(&self) -> &BodyColumns {
+    pub fn columns(&self) -> &BodyColumns<usize> {
         &self.columns
     }
 
@@ -218,6 +194,13 @@ impl Bodies {
     #[inline]
     pub fn on_device(&self) -> Option<&DeviceBodies> {
         self.on_device.as_ref()
+    }
+
+    /// Returns the quantities as arrays of this name in a copy of the memory, counted from its start.
+    pub fn arrays(&self, name: &'static str) -> BodyColumns<DeviceArray> {
+        let array =
+            |(place, width): (usize, usize)| DeviceArray { name, address: place as u64, stride: width as i64, width };
+        self.columns.with_widths().map(array, array, array)
     }
 
     /// Returns the memory of all quantities.
@@ -349,7 +332,7 @@ impl InteractionLists {
             ListedSources::Ranges => return 0,
             ListedSources::Addresses(table) if table.on_device.is_some() => 0,
             ListedSources::Addresses(_) => size_of::<i32>(),
-            ListedSources::Own(own) => own.columns.given().map(|(_, width)| width).sum(),
+            ListedSources::Own(own) => own.columns.with_widths().given().map(|(_, width)| width).sum(),
         };
         (self.sources_of(groups).len() * of_source) as u64
     }

@@ -7,7 +7,7 @@ use kyoho_laws::double_double::Double;
 use kyoho_laws::simd::predict;
 
 use super::checks::{check_sink, check_sinks};
-use super::staging::KeptSinks;
+use super::staging::{KeptSinks, SourcesAt};
 use super::{QuadSink, SinkPlace, System, sinks};
 
 impl System {
@@ -29,7 +29,7 @@ impl System {
             return self.start_tree_of_all(nj, softening2, accuracy);
         }
         let interaction = self.interaction.clone();
-        let scan = if self.staged_sources.is_current && self.journal.sources().on_device() == nj {
+        let scan = if self.sources_at() == SourcesAt::DeviceAndCopies(nj) {
             let copies = self.staged_sources.bodies();
             let sink = FromFn(|number| Sink { softening2, ..copies.sink(number) });
             sinks::make(&mut self.candidates, nj, &sink, &interaction, &self.threads)?

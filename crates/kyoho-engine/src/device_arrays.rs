@@ -14,7 +14,7 @@ use super::checks::{check_numbers, check_sink};
 use super::devices::Devices;
 use super::lists::{Division, GivenBodies, GivenLists, GivenSources, largest_softening2};
 use super::sources::replace_all;
-use super::staging::KeptSinks;
+use super::staging::{KeptSinks, SourcesAt};
 use super::{SinkPlace, Stage, System};
 use body::{Body, source_at};
 use list_checks::CHECKS;
@@ -88,7 +88,7 @@ impl System {
         if is_needed {
             self.fetch_sinks()?;
         }
-        let is_each = sinks.softening2.is_some();
+        let is_each = sinks.columns.softening2.is_some();
         if !is_each && count > 0 && !(0.0..=largest_softening2(&interaction)).contains(&softening2) {
             check_sink(&interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
         }
@@ -262,11 +262,13 @@ impl System {
                 // The device has lost its own, and fetches those of the host again, if there are
                 // any.
                 self.journal.all_is_written();
-                if self.staged_sources.is_current {
-                    self.fetch_sources()?;
-                } else if self.journal.sources().on_device() > 0 {
-                    self.journal.leave_to_device(0, Census::default());
-                    self.end = 0;
+                match self.sources_at() {
+                    SourcesAt::Host => (),
+                    SourcesAt::DeviceAndCopies(_) => self.fetch_sources()?,
+                    SourcesAt::Device(_) => {
+                        self.journal.leave_to_device(0, Census::default());
+                        self.end = 0;
+                    }
                 }
                 Err(error)
             }
@@ -275,18 +277,19 @@ impl System {
 
     /// Brings sources that are on the device alone to the host's copy.
     pub(super) fn fetch_sources(&mut self) -> Result<()> {
-        let count = self.journal.sources().on_device();
-        if count == 0 {
-            return Ok(());
-        }
+        let count = match self.sources_at() {
+            SourcesAt::Host => return Ok(()),
+            SourcesAt::DeviceAndCopies(count) => {
+                let (staged, threads) = (self.staged_sources.bodies(), &self.threads);
+                self.journal.take_from_device(|sources| {
+                    replace_all(sources, count, &|address| staged.source(address), threads)
+                })?;
+                self.staged_sources.is_current = false;
+                return Ok(());
+            }
+            SourcesAt::Device(count) => count,
+        };
         let n_coefficients = self.interaction.n_coefficients;
-        if self.staged_sources.is_current {
-            let (staged, threads) = (self.staged_sources.bodies(), &self.threads);
-            self.journal
-                .take_from_device(|sources| replace_all(sources, count, &|address| staged.source(address), threads))?;
-            self.staged_sources.is_current = false;
-            return Ok(());
-        }
         let arrays = arrays_of(&mut self.devices)?;
         self.journal.take_from_device(|sources| {
             arrays.fetch_sources(count, &mut |number, octets, indices| {

@@ -7,9 +7,7 @@ use crate::moving::MovingBody;
 use crate::{Setup, System};
 use kyoho_core::Level;
 use kyoho_core::sinks::FromFn;
-use kyoho_core::{
-    Error, MAX_COEFFICIENTS, Order, Partition, Precision, Result, ResultCode, Scope, Sink, Source, TreeAccuracy, padded,
-};
+use kyoho_core::{Error, Order, Partition, Precision, Result, ResultCode, Scope, Sink, Source, TreeAccuracy, padded};
 use kyoho_devices::ThisMachine;
 use kyoho_devices::fake::{open, output, script, sinks, source};
 use kyoho_hal::Backend;
@@ -250,9 +248,9 @@ fn start_batch(system: &mut System) -> Result<()> {
     const BODIES: usize = 4000;
     let ones = |_: usize, to: &mut [f64]| to.fill(1.0);
     let numbers = |first: usize, to: &mut [f64]| (first..).zip(to).for_each(|(number, to)| *to = number as f64);
-    let mut derivatives = [None; MAX_COEFFICIENTS];
-    (derivatives[0], derivatives[1]) = (Some(&numbers as _), Some(&ones as _));
-    let bodies = GivenBodies { count: BODIES, masses: Some(&ones), derivatives, ..GivenBodies::default() };
+    let mut bodies = GivenBodies { count: BODIES, ..GivenBodies::default() };
+    bodies.columns.masses = Some(&ones);
+    bodies.columns.derivatives[..2].copy_from_slice(&[Some(&numbers), Some(&ones)]);
     let offset = |system: usize| (system * BODIES / 2) as i64;
     let division = Division::Host { sinks: &offset, sources: SourceDivision::Offsets(&offset) };
     system.start_batch(2, division, &bodies)

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use kyoho_core::memory;
 use kyoho_core::{
     AddressTable, Bodies, BodyColumns, DeviceArray, DeviceBodies, DeviceGroups, Error, GroupTable, Interaction,
-    InteractionLists, ListedSources, MAX_COEFFICIENTS, Result, SinkGroup,
+    InteractionLists, ListedSources, Result, SinkGroup,
 };
 use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::stream;
@@ -70,22 +70,17 @@ pub enum GivenSources<'a> {
 pub struct GivenBodies<'a> {
     /// The number of bodies.
     pub count: usize,
-    /// The masses of sources, which have to be given.
-    pub masses: Option<Column<'a, f64>>,
-    /// Their positions, which have to be given, and derivatives of these, three numbers each, not
-    /// divided. Those that are not given are zero.
-    pub derivatives: [Option<Column<'a, f64>>; MAX_COEFFICIENTS],
-    /// The times of sources; 0 if not given.
-    pub times: Option<Column<'a, f64>>,
-    /// Their indices; their numbers if not given.
-    pub indices: Option<Column<'a, i32>>,
-    /// The squared softening of each sink, in place of `softening2`.
-    pub softening2_each: Option<Column<'a, f64>>,
-    /// The squared softening of all sinks.
+    /// Their quantities. Sources have positions and masses at least, sinks positions. The engine
+    /// reads no `radii2` and no `steps`.
+    pub columns: GivenColumns<'a>,
+    /// The squared softening of sinks that are not given one each.
     pub softening2: f64,
-    /// Their arrays on the device, in place of all others, if they lie there.
+    /// Their arrays on the device, in place of `columns`, if they lie there.
     pub on_device: Option<DeviceBodies>,
 }
+
+/// Quantities of the caller's bodies: vectors have three numbers each.
+pub type GivenColumns<'a> = BodyColumns<Column<'a, f64>, Column<'a, i32>>;
 
 /// The bytes that a thread copies at a time: they are still near when it checks them.
 const BYTES_OF_JOB: usize = 96 << 10;
@@ -144,22 +139,10 @@ pub fn prepare(
 
 /// Makes room for bodies with this many vectors.
 fn bodies(mut pages: memory::Pages, given: &GivenBodies, vectors: usize) -> Result<Bodies> {
-    let mut bytes = 0;
-    let mut next = |is_given: bool, width: usize| {
-        let place = bytes;
-        bytes += if is_given { (given.count * width).next_multiple_of(128) } else { 0 };
-        is_given.then_some(place)
-    };
-    // In the order of `BodyColumns::given`.
-    let derivatives = std::array::from_fn(|k| next(k < vectors && given.derivatives[k].is_some(), 24));
-    let columns = BodyColumns {
-        derivatives,
-        masses: next(given.masses.is_some(), 8),
-        softening2: next(given.softening2_each.is_some(), 8),
-        times: next(given.times.is_some(), 8),
-        indices: next(given.indices.is_some(), 4),
-    };
-    let GivenBodies { count, softening2, on_device, .. } = *given;
+    let GivenBodies { count, softening2, on_device, mut columns } = *given;
+    columns.derivatives[vectors..].fill(None);
+    (columns.radii2, columns.steps) = (None, None);
+    let (columns, bytes) = columns.lay_out(count);
     pages.grow(bytes, "interaction lists")?;
     Ok(Bodies { pages, count, columns, softening2, on_device })
 }
@@ -274,26 +257,21 @@ fn jobs_of_bodies<'a>(
     interaction: &Interaction,
     all: &mut Vec<Job<'a>>,
 ) -> Result<()> {
-    let (bounds, columns) = (interaction.bounds, bodies.columns);
-    let mut rest = (bodies.pages.as_mut_slice::<u8>(), 0);
-    for (k, column) in columns.derivatives.into_iter().enumerate() {
-        if let (Some(column), Some(from)) = (column, given.derivatives[k]) {
+    let (bounds, from) = (interaction.bounds, &given.columns);
+    let kinds = BodyColumns {
+        derivatives: std::array::from_fn(|k| {
             let largest = if k == 0 { bounds.position } else { f64::MAX };
-            rest = jobs(rest, (column, some), Kind::Reals(from, 3, [-largest, largest]), all)?;
-        }
-    }
-    let reals = [
-        (columns.masses, given.masses, [-bounds.mass, bounds.mass]),
-        (columns.softening2, given.softening2_each, [0.0, largest_softening2(interaction)]),
-        (columns.times, given.times, [-f64::MAX, f64::MAX]),
-    ];
-    for (column, from, limits) in reals {
-        if let (Some(column), Some(from)) = (column, from) {
-            rest = jobs(rest, (column, some), Kind::Reals(from, 1, limits), all)?;
-        }
-    }
-    if let (Some(column), Some(from)) = (columns.indices, given.indices) {
-        jobs(rest, (column, some), Kind::Integers(from), all)?;
+            from.derivatives[k].map(|from| Kind::Reals(from, 3, [-largest, largest]))
+        }),
+        masses: from.masses.map(|from| Kind::Reals(from, 1, [-bounds.mass, bounds.mass])),
+        softening2: from.softening2.map(|from| Kind::Reals(from, 1, [0.0, largest_softening2(interaction)])),
+        times: from.times.map(|from| Kind::Reals(from, 1, [-f64::MAX, f64::MAX])),
+        indices: from.indices.map(Kind::Integers),
+        ..BodyColumns::NONE
+    };
+    let mut rest = (bodies.pages.as_mut_slice::<u8>(), 0);
+    for (column, kind) in bodies.columns.zip(kinds).given() {
+        rest = jobs(rest, (column, some), kind, all)?;
     }
     Ok(())
 }
@@ -323,7 +301,7 @@ pub fn copy(
         _ => (),
     }
     // What lies on the device was checked there.
-    let has_each = sinks.softening2_each.is_some() || sinks.on_device.is_some();
+    let has_each = sinks.columns.softening2.is_some() || sinks.on_device.is_some();
     let good = AtomicBool::new(has_each || (0.0..=largest_softening2(interaction)).contains(&sinks.softening2));
     let streams = for_device && all.iter().map(|job| job.to.len()).sum::<usize>() >= MANY_BYTES;
     threads.each(all.into_iter(), |job| {

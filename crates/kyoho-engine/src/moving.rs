@@ -1,6 +1,6 @@
 //! Bodies that stay on the device while they move, so that a step brings nothing to the host.
 
-use kyoho_core::{DeviceBodies, DeviceForces, DevicePlace, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, TreeBlock};
+use kyoho_core::{DeviceForces, DevicePlace, MAX_DERIVATIVES, Result, TreeBlock};
 use kyoho_methods::device_arrays::Motion;
 
 use super::device_arrays::arrays_of;
@@ -86,9 +86,8 @@ impl System {
         let arrays = arrays_of(&mut self.devices)?;
         arrays.move_bodies(places, 3 * count, motion)?;
         let Some(softening2) = softening2 else { return Ok(true) };
-        let mut derivatives = [None; MAX_COEFFICIENTS];
-        derivatives[0] = all.derivatives[0];
-        let sources = DeviceBodies { derivatives, ..all };
+        let mut sources = all;
+        sources.columns.derivatives[1..].fill(None);
         if self.take_sources((&sources, count), true)?.is_some() {
             return Ok(false);
         }
@@ -99,7 +98,8 @@ impl System {
             self.scan_of_all(softening2)
         } else {
             self.kept_sinks = KeptSinks::Nowhere;
-            let sinks = DeviceBodies { masses: None, ..sources };
+            let mut sinks = sources;
+            sinks.columns.masses = None;
             arrays_of(&mut self.devices)?.take_sinks(&sinks, count, softening2)?.0
         };
         if !scan.good {
@@ -112,7 +112,7 @@ impl System {
             return Ok(false);
         }
         let mut derivatives = [None; MAX_DERIVATIVES];
-        derivatives[0] = all.derivatives[2];
+        derivatives[0] = all.columns.derivatives[2];
         self.leave_forces(&DeviceForces {
             place: DevicePlace::STAGING,
             potentials: None,

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use kyoho_core::memory::{self, Pages};
 use kyoho_core::sinks::{Limits, NumberedSinks, SinkScan, widened};
-use kyoho_core::{Bodies, BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, Result, Sink, Source, TreeBlock};
+use kyoho_core::{Bodies, BodyColumns, DeviceBodies, DevicePlace, Error, Result, Sink, Source, TreeBlock};
 use kyoho_hal::threads::Threads;
 use kyoho_methods::device_arrays::{DeviceArrays, MovingPlaces};
 
@@ -113,20 +113,14 @@ impl Staged {
         self.is_current = false;
         // What was sent last may still be on its way, if nothing was made of it.
         arrays_of(devices)?.finish_staging()?;
-        let mut bytes = 0;
-        let mut next = |is_there: bool, width: usize| {
-            let place = bytes;
-            bytes += if is_there { (width * count).next_multiple_of(128) } else { 0 };
-            is_there.then_some(place)
-        };
-        let mut columns = BodyColumns::default();
-        columns.derivatives[0] = next(true, 24);
-        columns.indices = next(true, 4);
-        columns.masses = next(kind != Kind::Sinks, 8);
-        columns.times = next(kind == Kind::Sources, 8);
-        columns.derivatives[1] = next(kind == Kind::Moving, 24);
-        columns.derivatives[2] = next(kind == Kind::Moving, 24);
-        self.lost = next(kind == Kind::Moving, 24).zip(next(kind == Kind::Moving, 24)).map(Into::into);
+        let moves = kind == Kind::Moving;
+        let mut wanted = BodyColumns { indices: Some(()), ..BodyColumns::NONE };
+        wanted.derivatives[..3].copy_from_slice(&[Some(()), moves.then_some(()), moves.then_some(())]);
+        wanted.masses = (kind != Kind::Sinks).then_some(());
+        wanted.times = (kind == Kind::Sources).then_some(());
+        let (columns, mut bytes) = wanted.lay_out(count);
+        self.lost = moves.then_some([bytes, bytes + 24 * count]);
+        bytes += if moves { 48 * count } else { 0 };
         if self.bodies.pages.bytes() < bytes {
             self.bodies.pages = Pages::new(bytes + bytes / 4, "bodies on their way")?;
         }
@@ -139,7 +133,7 @@ impl Staged {
         let Bodies { count, columns, .. } = self.bodies;
         let mut rest = self.bodies.pages.as_mut_slice::<u8>();
         let mut taken = 0;
-        // In the order in which `make_room` puts them. No bytes would not be aligned to numbers.
+        // In the order of `BodyColumns::lay_out`. No bytes would not be aligned to numbers.
         let mut next = |column: Option<usize>, width: usize| {
             let column = column?;
             let end = column + width * count;
@@ -148,9 +142,9 @@ impl Staged {
             taken = end;
             Some(&mut bytes[skipped..])
         };
-        let (positions, indices) = (next(columns.derivatives[0], 24), next(columns.indices, 4));
-        let (masses, times) = (next(columns.masses, 8), next(columns.times, 8));
-        let (velocities, accelerations) = (next(columns.derivatives[1], 24), next(columns.derivatives[2], 24));
+        let (positions, velocities) = (next(columns.derivatives[0], 24), next(columns.derivatives[1], 24));
+        let accelerations = next(columns.derivatives[2], 24);
+        let (masses, times, indices) = (next(columns.masses, 8), next(columns.times, 8), next(columns.indices, 4));
         Places {
             positions: positions.map_or(&mut [], bytemuck::cast_slice_mut),
             indices: indices.map_or(&mut [], bytemuck::cast_slice_mut),
@@ -208,18 +202,19 @@ impl Staged {
 
     /// Returns the arrays in the staging area.
     pub fn on_device(&self) -> DeviceBodies {
-        let array = |column: Option<usize>, width: usize| {
-            column.map(|column| DeviceArray { name: "a copy", address: column as u64, stride: width as i64, width })
-        };
-        let BodyColumns { derivatives, masses, times, indices, .. } = self.bodies.columns;
-        DeviceBodies {
-            masses: array(masses, 8),
-            times: array(times, 8),
-            indices: array(indices, 4),
-            derivatives: derivatives.map(|column| array(column, 24)),
-            ..DeviceBodies::nothing(DevicePlace::STAGING)
-        }
+        DeviceBodies { place: DevicePlace::STAGING, columns: self.bodies.arrays("a copy") }
     }
+}
+
+/// Where the sources of a system are, as they were written last.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum SourcesAt {
+    /// In the host's copy and its journal.
+    Host,
+    /// On the device alone: at this many addresses from 0 on.
+    Device(usize),
+    /// There, and in the copies of the host that were sent.
+    DeviceAndCopies(usize),
 }
 
 /// Where the host has the sinks of the last block, if only the device has them packed.
@@ -262,6 +257,15 @@ impl SourceScan {
 }
 
 impl System {
+    /// Returns where the sources are.
+    pub(super) fn sources_at(&self) -> SourcesAt {
+        match (self.journal.sources().on_device(), self.staged_sources.is_current) {
+            (0, _) => SourcesAt::Host,
+            (count, false) => SourcesAt::Device(count),
+            (count, true) => SourcesAt::DeviceAndCopies(count),
+        }
+    }
+
     /// Whether the first device of the system reads many bodies as they are: it does where they have
     /// positions alone, and no other device needs them.
     pub(super) fn can_stage(&mut self, count: usize) -> bool {
@@ -401,14 +405,17 @@ impl System {
         if !self.can_stage(count) {
             return Ok(false);
         }
-        let all = self.journal.sources().on_device();
-        let end = nj.min(if all > 0 { all } else { self.journal.count() });
+        let sources_at = self.sources_at();
+        let end = nj.min(match sources_at {
+            SourcesAt::Host => self.journal.count(),
+            SourcesAt::Device(all) | SourcesAt::DeviceAndCopies(all) => all,
+        });
         // Where the host has the sources, it compares sinks with them.
-        if end == 0 || all == 0 && count == end {
+        if end == 0 || sources_at == SourcesAt::Host && count == end {
             return Ok(false);
         }
         // The summary of sinks that are the sources is known of all sources alone.
-        let may_be_sources = self.staged_sources.is_current && count == all && end == all;
+        let may_be_sources = sources_at == SourcesAt::DeviceAndCopies(count) && count == end;
         let scan = if may_be_sources { self.scan_of_sources(skip_own_index, count, compare) } else { None };
         let (scan, are_sources, softening2) = match scan {
             Some(scan) => {
@@ -477,9 +484,9 @@ impl System {
             return Ok(None);
         }
         staged.bodies.softening2 = scan.softening2[0];
-        let sinks = staged.on_device();
         // Indices count only where sinks leave out sources by them.
-        let sinks = if skip_own_index { sinks } else { DeviceBodies { indices: None, ..sinks } };
+        let mut sinks = staged.on_device();
+        sinks.columns.indices = sinks.columns.indices.filter(|_| skip_own_index);
         staged.send(arrays, staged.bodies.columns.indices.filter(|_| skip_own_index), 4)?;
         let are_sources = count == end && arrays.sinks_are_sources(&sinks, count, skip_own_index)?;
         if !are_sources {

@@ -1,11 +1,12 @@
 //! How a block begins, and begins again where a device failed.
 
 use kyoho_core::sinks::{FromFn, NumberedSinks, SinkScan};
-use kyoho_core::{DeviceBodies, Error, InteractionLists, MAX_COEFFICIENTS, Result, Sink};
+use kyoho_core::{BodyColumns, Error, InteractionLists, Result, Sink};
 
 use crate::checks::check_sinks;
 use crate::devices::{CopyPart, NotStarted};
 use crate::lists::{Division, GivenBodies, GivenLists, GivenSources};
+use crate::staging::SourcesAt;
 use crate::{SinkPlace, Stage, System, sinks};
 
 impl System {
@@ -69,17 +70,15 @@ impl System {
     /// bodies are those of a system, as sinks and as sources. Otherwise as [`System::start_lists`].
     pub fn start_batch(&mut self, systems: usize, division: Division, bodies: &GivenBodies) -> Result<()> {
         // Of the sinks only the softening is theirs.
-        let of_sinks = |of: DeviceBodies| DeviceBodies { softening2: of.softening2, ..DeviceBodies::nothing(of.place) };
-        let of_sources = |of: DeviceBodies| DeviceBodies { softening2: None, ..of };
-        let sinks = GivenBodies {
-            masses: None,
-            derivatives: [None; MAX_COEFFICIENTS],
-            times: None,
-            indices: None,
-            on_device: bodies.on_device.map(of_sinks),
-            ..*bodies
-        };
-        let own = GivenBodies { on_device: bodies.on_device.map(of_sources), ..*bodies };
+        let (mut sinks, mut own) = (*bodies, *bodies);
+        sinks.columns = BodyColumns { softening2: bodies.columns.softening2, ..BodyColumns::NONE };
+        own.columns.softening2 = None;
+        if let Some(sinks) = &mut sinks.on_device {
+            sinks.columns = BodyColumns { softening2: sinks.columns.softening2, ..BodyColumns::NONE };
+        }
+        if let Some(own) = &mut own.on_device {
+            own.columns.softening2 = None;
+        }
         let given = GivenLists { groups: systems, division, sources: GivenSources::Own(own) };
         self.start_given(true, (&sinks, true), &given)
     }
@@ -87,10 +86,10 @@ impl System {
     /// Chooses whether the CPU computes the next block in place of the devices. It computes none of
     /// the caller's sources or sinks on a device.
     pub(super) fn choose(&mut self, pairs: u64, is_on_device: bool, in_groups: bool) -> Result<bool> {
-        let has_sources = self.journal.sources().on_device() > 0;
-        let is_on_device = is_on_device || has_sources && !self.staged_sources.is_current;
+        let sources_at = self.sources_at();
+        let is_on_device = is_on_device || matches!(sources_at, SourcesAt::Device(_));
         let on_host = self.devices.choose(if is_on_device { u64::MAX } else { pairs }, in_groups)?;
-        if has_sources && (on_host || !self.first_has_all()) {
+        if sources_at != SourcesAt::Host && (on_host || !self.first_has_all()) {
             self.fetch_sources()?;
         }
         Ok(on_host)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use kyoho_core::{MAX_COEFFICIENTS, Result, Sink, Source};
+use kyoho_core::{BodyColumns, Result, Sink, Source};
 use kyoho_engine::System;
 use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 
@@ -189,7 +189,8 @@ impl PlainBatch {
     pub fn start(&self, system: &mut System) -> Result<()> {
         Columns::of(&self.bodies).hand_over(|bodies| {
             let softening2 = |first: usize, to: &mut [f64]| copy(&self.softening2, first, to);
-            let bodies = GivenBodies { softening2_each: Some(&softening2), ..bodies };
+            let mut bodies = bodies;
+            bodies.columns.softening2 = Some(&softening2);
             let offsets = |number| self.offsets[number];
             let division = Division::Host { sinks: &offsets, sources: SourceDivision::Offsets(&offsets) };
             system.start_batch(self.systems(), division, &bodies)
@@ -201,11 +202,7 @@ impl PlainBatch {
 /// as a caller may do.
 struct Columns {
     count: usize,
-    masses: Option<Vec<f64>>,
-    softening2: Option<Vec<f64>>,
-    derivatives: [Option<Vec<f64>>; MAX_COEFFICIENTS],
-    times: Option<Vec<f64>>,
-    indices: Option<Vec<i32>>,
+    columns: BodyColumns<Vec<f64>, Vec<i32>>,
 }
 
 impl Columns {
@@ -219,14 +216,14 @@ impl Columns {
         });
         let times: Vec<f64> = sources.iter().map(|source| source.time).collect();
         let indices: Vec<i32> = sources.iter().map(|source| source.index).collect();
-        Columns {
-            count: sources.len(),
-            masses: Some(sources.iter().map(|source| source.mass).collect()),
-            softening2: None,
+        let columns = BodyColumns {
             derivatives,
+            masses: Some(sources.iter().map(|source| source.mass).collect()),
             times: times.iter().any(|time| *time != 0.0).then_some(times),
             indices: indices.iter().zip(0..).any(|(index, number)| *index != number).then_some(indices),
-        }
+            ..BodyColumns::NONE
+        };
+        Columns { count: sources.len(), columns }
     }
 
     fn of_sinks(sinks: &[Sink]) -> Columns {
@@ -235,38 +232,23 @@ impl Columns {
                 sinks.iter().flat_map(|sink| sink.derivatives.get(k).copied().unwrap_or_default()).collect();
             (k == 0 || column.iter().any(|component| *component != 0.0)).then_some(column)
         });
-        Columns {
-            count: sinks.len(),
-            masses: None,
-            softening2: Some(sinks.iter().map(|sink| sink.softening2).collect()),
+        let columns = BodyColumns {
             derivatives,
-            times: None,
+            softening2: Some(sinks.iter().map(|sink| sink.softening2).collect()),
             indices: Some(sinks.iter().map(|sink| sink.index).collect()),
-        }
+            ..BodyColumns::NONE
+        };
+        Columns { count: sinks.len(), columns }
     }
 
     fn hand_over<R>(&self, take: impl FnOnce(GivenBodies) -> R) -> R {
-        let of = |column: &Option<Vec<f64>>, first: usize, to: &mut [f64]| {
-            copy(column.as_deref().unwrap_or_default(), first, to);
-        };
-        let masses = |first: usize, to: &mut [f64]| of(&self.masses, first, to);
-        let softening2 = |first: usize, to: &mut [f64]| of(&self.softening2, first, to);
-        let of_derivatives = self.derivatives.each_ref().map(|column| {
-            let column = column.as_deref().unwrap_or_default();
-            move |first: usize, to: &mut [f64]| copy(column, 3 * first, to)
-        });
-        let of_times = |first: usize, to: &mut [f64]| copy(self.times.as_deref().unwrap_or_default(), first, to);
-        let of_indices = |first: usize, to: &mut [i32]| copy(self.indices.as_deref().unwrap_or_default(), first, to);
-        take(GivenBodies {
-            count: self.count,
-            masses: self.masses.as_ref().map(|_| &masses as _),
-            softening2_each: self.softening2.as_ref().map(|_| &softening2 as _),
-            softening2: 0.0,
-            derivatives: std::array::from_fn(|k| self.derivatives[k].as_ref().map(|_| &of_derivatives[k] as _)),
-            times: self.times.as_ref().map(|_| &of_times as _),
-            indices: self.indices.as_ref().map(|_| &of_indices as _),
-            on_device: None,
-        })
+        let of_columns = self.columns.as_ref().map(
+            |column| move |first: usize, to: &mut [f64]| copy(column, first, to),
+            |column| move |first: usize, to: &mut [i32]| copy(column, first, to),
+            |column| move |first: usize, to: &mut [f64]| copy(column, 3 * first, to),
+        );
+        let columns = of_columns.as_ref().map(|copy| copy as _, |copy| copy as _, |copy| copy as _);
+        take(GivenBodies { count: self.count, columns, ..GivenBodies::default() })
     }
 }
 

@@ -97,15 +97,14 @@ fn sources_may_come_with_the_call() {
         |first: usize, to: &mut [f64]| copy(&positions, 3 * first, to),
         |first: usize, to: &mut [f64]| copy(&velocities, 3 * first, to),
     );
-    let mut derivatives = [None; 8];
-    (derivatives[0], derivatives[1]) = (Some(&positions as _), Some(&velocities as _));
-    let sources = GivenBodies {
-        count: 3,
-        masses: Some(&|first, to| copy(&masses, first, to)),
-        derivatives,
-        times: Some(&|first, to| copy(&times, first, to)),
-        ..GivenBodies::default()
-    };
+    let (masses, times) = (
+        |first: usize, to: &mut [f64]| copy(&masses, first, to),
+        |first: usize, to: &mut [f64]| copy(&times, first, to),
+    );
+    let mut sources = GivenBodies { count: 3, ..GivenBodies::default() };
+    sources.columns.derivatives[..2].copy_from_slice(&[Some(&positions), Some(&velocities)]);
+    sources.columns.masses = Some(&masses);
+    sources.columns.times = Some(&times);
     let source_offsets = [0, 1, 3];
     let given = GivenLists {
         groups: 2,
@@ -130,19 +129,15 @@ fn the_bodies_of_a_batch_feel_the_others_of_their_system() {
     let masses = [1.0, 4.0, 8.0, 1.0, 1.0, 1.0];
     let positions = [0.0, 2.0, 2.0, 0.0, 1.0, 3.0].map(|x| [x, 0.0, 0.0]);
     let positions = |first: usize, to: &mut [f64]| copy(positions.as_flattened(), 3 * first, to);
-    let mut derivatives = [None; 8];
-    derivatives[0] = Some(&positions as _);
     let masses = |first: usize, to: &mut [f64]| copy(&masses, first, to);
     // Systems of two, one and three bodies; the last body has a softening length of 2.
     let offsets = [0, 2, 3, 6];
     let softening2 = [0.0, 0.0, 0.0, 0.0, 0.0, 4.0];
-    let bodies = GivenBodies {
-        count: 6,
-        masses: Some(&masses),
-        derivatives,
-        softening2_each: Some(&|first, to| copy(&softening2, first, to)),
-        ..GivenBodies::default()
-    };
+    let softening2 = |first: usize, to: &mut [f64]| copy(&softening2, first, to);
+    let mut bodies = GivenBodies { count: 6, ..GivenBodies::default() };
+    bodies.columns.derivatives[0] = Some(&positions);
+    bodies.columns.masses = Some(&masses);
+    bodies.columns.softening2 = Some(&softening2);
     let offsets = |number| offsets[number];
     let division = Division::Host { sinks: &offsets, sources: SourceDivision::Offsets(&offsets) };
     system.start_batch(3, division, &bodies).unwrap();
@@ -213,9 +208,9 @@ fn an_error_in_a_batch_names_its_bodies() {
     let start = |system: &mut System, offsets: &[i64], mass: f64| {
         let masses = |_: usize, to: &mut [f64]| to.fill(mass);
         let positions = |_: usize, to: &mut [f64]| to.fill(0.5);
-        let mut derivatives = [None; 8];
-        derivatives[0] = Some(&positions as _);
-        let bodies = GivenBodies { count: 4, masses: Some(&masses), derivatives, ..GivenBodies::default() };
+        let mut bodies = GivenBodies { count: 4, ..GivenBodies::default() };
+        bodies.columns.derivatives[0] = Some(&positions);
+        bodies.columns.masses = Some(&masses);
         let offset = |number: usize| offsets[number];
         let division = Division::Host { sinks: &offset, sources: SourceDivision::Offsets(&offset) };
         let error = system.start_batch(offsets.len() - 1, division, &bodies).unwrap_err();

@@ -28,7 +28,7 @@ use kyoho::abi::nbody6::gpu2::*;
 use kyoho::abi::nbody6::nbody6pp::*;
 use kyoho::{Setup, System};
 use kyoho_core::Level;
-use kyoho_core::{Forces, Interaction, MAX_COEFFICIENTS, Order, Precision, ResultCode, Sink, Source};
+use kyoho_core::{Forces, Interaction, Order, Precision, ResultCode, Sink, Source};
 use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 use kyoho_hal::Backend;
 use kyoho_laws::catalogue::{self, CATALOGUE};
@@ -172,10 +172,10 @@ fn life_with_lists(mut system: System) -> Vec<u64> {
     let positions: Vec<f64> = sources.iter().flat_map(|source| source.coefficients[0]).collect();
     let masses = |first: usize, to: &mut [f64]| copy(&masses, first, to);
     let positions = |first: usize, to: &mut [f64]| copy(&positions, 3 * first, to);
-    let mut derivatives = [None; MAX_COEFFICIENTS];
-    derivatives[0] = Some(&positions as _);
-    let own =
-        |count| GivenBodies { count, masses: Some(&masses), derivatives, softening2: 0.01, ..GivenBodies::default() };
+    let mut own = GivenBodies { softening2: 0.01, ..GivenBodies::default() };
+    own.columns.derivatives[0] = Some(&positions);
+    own.columns.masses = Some(&masses);
+    let own = |count| GivenBodies { count, ..own };
     let addresses = |first: usize, to: &mut [i32]| {
         (first..).zip(to).for_each(|(place, address)| *address = (place * 7 % SOURCES) as i32);
     };

@@ -5,15 +5,17 @@ mod over_ranks;
 use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
 use kyoho_core::{
-    DeviceBodies, DeviceForces, DevicePlace, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result,
-    ResultCode, Sink, Sinks,
+    DeviceForces, DevicePlace, Error, Forces, Interaction, MAX_DERIVATIVES, NeighbourCriterion, Result, ResultCode,
+    Sink, Sinks,
 };
 use kyoho_engine::{QuadForce, QuadSink, System};
 use kyoho_laws::double_double::DoubleDouble;
 
 use super::call_on_ranks;
-use super::lists::BodyRows;
-use super::rows::{Lane, Real, Rows, element, filled, on_device, put, read_as, require_null_unless, vector};
+use super::lists::ListedBodies;
+use super::rows::{
+    BodyRows, Lane, Real, Rows, bodies_on_device, element, filled, on_device, put, read_as, require_null_unless, vector,
+};
 use super::structures::{
     Exclusion, Memory, bad_field, is_in_limbs, kyoho_forces, kyoho_integers, kyoho_sinks, place_of, read, require_type,
 };
@@ -200,7 +202,7 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
     let rows = SinkRows::<f64>::new(system.interaction(), sinks)?;
     let criterion = criterion(system.interaction(), sinks.neighbour_criterion)?;
     system.set_neighbour_criterion(criterion);
-    if let Some(bodies) = rows.on_device()? {
+    if let Some(bodies) = bodies_on_device(rows.place, &rows.columns)? {
         return system.start_on_device(nj, rows.skips_own_index, (&bodies, rows.count), rows.softening2);
     }
     // SAFETY: every row is below `count`, and the caller leaves the arrays alone while its call
@@ -215,12 +217,10 @@ pub(super) struct SinkRows<T = f64> {
     pub count: usize,
     /// Whether a sink leaves out the sources with its index.
     pub skips_own_index: bool,
-    indices: Option<Rows<i32, 1>>,
-    derivatives: [Option<Rows<T, 3>>; MAX_DERIVATIVES],
-    softening2: f64,
-    softening2_each: Option<Rows<T, 1>>,
-    radii2: Option<Rows<T, 1>>,
-    steps: Option<Rows<T, 1>>,
+    /// What the sinks have.
+    pub columns: BodyRows<T>,
+    /// The squared softening of sinks that are not given one each.
+    pub softening2: f64,
 }
 
 impl<T: Real> SinkRows<T> {
@@ -237,25 +237,19 @@ impl<T: Real> SinkRows<T> {
             ("kyoho_sinks.accelerations", sinks.accelerations),
             ("kyoho_sinks.jerks", sinks.jerks),
         ];
-        let mut derivatives = [None; MAX_DERIVATIVES];
-        for (rows, (name, array)) in derivatives.iter_mut().zip(given).take(interaction.n_derivatives) {
+        let mut columns = BodyRows::<T>::NONE;
+        for (rows, (name, array)) in columns.derivatives.iter_mut().zip(given).take(interaction.n_derivatives) {
             *rows = Rows::required(name, read_as(array), count)?;
         }
-        Ok(SinkRows {
-            place,
-            count,
-            skips_own_index,
-            indices: if skips_own_index { Rows::optional("kyoho_sinks.indices", sinks.indices)? } else { None },
-            derivatives,
-            softening2: sinks.softening2,
-            softening2_each: Rows::optional("kyoho_sinks.softening2_each", read_as(sinks.softening2_each))?,
-            radii2: Rows::optional("kyoho_sinks.radii2", read_as(sinks.radii2))?,
-            steps: if interaction.is_regular() {
-                Rows::optional("kyoho_sinks.steps", read_as(sinks.steps))?
-            } else {
-                None
-            },
-        })
+        if skips_own_index {
+            columns.indices = Rows::optional("kyoho_sinks.indices", sinks.indices)?;
+        }
+        columns.softening2 = Rows::optional("kyoho_sinks.softening2_each", read_as(sinks.softening2_each))?;
+        columns.radii2 = Rows::optional("kyoho_sinks.radii2", read_as(sinks.radii2))?;
+        if interaction.is_regular() {
+            columns.steps = Rows::optional("kyoho_sinks.steps", read_as(sinks.steps))?;
+        }
+        Ok(SinkRows { place, count, skips_own_index, columns, softening2: sinks.softening2 })
     }
 }
 
@@ -269,10 +263,10 @@ impl SinkRows<DoubleDouble> {
         // SAFETY: the caller's promise.
         unsafe {
             QuadSink {
-                index: element(self.indices, row, 0),
-                softening2: element(self.softening2_each, row, softening2),
-                radius2: element(self.radii2, row, DoubleDouble::ZERO),
-                derivatives: self.derivatives.map(|array| vector(array, row)),
+                index: element(self.columns.indices, row, 0),
+                softening2: element(self.columns.softening2, row, softening2),
+                radius2: element(self.columns.radii2, row, DoubleDouble::ZERO),
+                derivatives: std::array::from_fn(|k| vector(self.columns.derivatives[k], row)),
             }
         }
     }
@@ -288,28 +282,21 @@ impl SinkRows {
         // SAFETY: the caller's promise.
         unsafe {
             Sink {
-                index: element(self.indices, row, 0),
-                softening2: element(self.softening2_each, row, self.softening2),
-                radius2: element(self.radii2, row, 0.0),
-                step: element(self.steps, row, 0.0),
-                derivatives: self.derivatives.map(|array| vector(array, row)),
+                index: element(self.columns.indices, row, 0),
+                softening2: element(self.columns.softening2, row, self.softening2),
+                radius2: element(self.columns.radii2, row, 0.0),
+                step: element(self.columns.steps, row, 0.0),
+                derivatives: std::array::from_fn(|k| vector(self.columns.derivatives[k], row)),
             }
         }
     }
 }
 
 impl SinkRows {
-    /// Returns the arrays that sinks of interaction lists have.
-    pub fn bodies(&self) -> BodyRows {
-        let SinkRows { place, count, indices, softening2, softening2_each, .. } = *self;
-        let derivatives = std::array::from_fn(|k| self.derivatives.get(k).copied().flatten());
-        BodyRows { place, count, indices, masses: None, times: None, derivatives, softening2, softening2_each }
-    }
-
-    /// Returns the arrays if they lie on a device.
-    fn on_device(&self) -> Result<Option<DeviceBodies>> {
-        let Some(bodies) = self.bodies().on_device()? else { return Ok(None) };
-        Ok(Some(DeviceBodies { radii2: on_device(self.radii2)?, steps: on_device(self.steps)?, ..bodies }))
+    /// Returns what sinks of interaction lists have.
+    pub fn bodies(&self) -> ListedBodies {
+        let columns = BodyRows { radii2: None, steps: None, ..self.columns };
+        ListedBodies { place: self.place, count: self.count, columns, softening2: self.softening2 }
     }
 }
 

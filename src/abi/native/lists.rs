@@ -1,14 +1,14 @@
 //! Forces on groups of sinks, each with its own sources, and on many small systems at once.
 
 use crate::abi::arrays;
-use kyoho_core::{DeviceBodies, DeviceGroups, DevicePlace, DeviceSources, Error, MAX_COEFFICIENTS, Result, ResultCode};
+use kyoho_core::{DeviceGroups, DevicePlace, DeviceSources, Error, Result, ResultCode};
 use kyoho_engine::System;
 use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 use kyoho_pairs::{ListedPairs, PairLists};
 
 use super::block::{ForceRows, SinkRows, criterion};
 use super::call_on_one;
-use super::rows::{Rows, copy_into, element, on_device};
+use super::rows::{BodyRows, Rows, bodies_on_device, copy_into, element};
 use super::sources::SourceRows;
 use super::structures::{
     bad_field, kyoho_batch, kyoho_forces, kyoho_lists, kyoho_sinks, kyoho_sources, place_of, read,
@@ -144,7 +144,7 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
     let start = |system: &mut System, division: Division, sources: GivenSources| {
         let given = GivenLists { groups, division, sources };
         // SAFETY: the arrays of the sinks have `count` elements.
-        unsafe { bodies.columns(|sinks| system.start_lists(rows.skips_own_index, sinks, &given))? }
+        unsafe { bodies.give(|sinks| system.start_lists(rows.skips_own_index, sinks, &given))? }
     };
     if let (Some(place), Some(of_sinks), 1..) = (place, sink_offsets, groups)
         && let Some(of_groups) = sources.on_device()?
@@ -157,7 +157,7 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
                 start(system, division, GivenSources::AddressesOnDevice(addresses.on_device()?))
             }
             // SAFETY: the arrays have `count` elements.
-            ListedRows::Own(_, own) => unsafe { own.columns(|own| start(system, division, GivenSources::Own(*own)))? },
+            ListedRows::Own(_, own) => unsafe { own.give(|own| start(system, division, GivenSources::Own(*own)))? },
         };
     }
     let (sink_offsets, _kept_sinks) = on_host(system, place, sink_offsets, groups + 1)?;
@@ -178,7 +178,7 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
     let addresses = match &sources {
         // SAFETY: the arrays have `count` elements.
         ListedRows::Own(_, own) => unsafe {
-            return own.columns(|own| start(system, division, GivenSources::Own(*own)))?;
+            return own.give(|own| start(system, division, GivenSources::Own(*own)))?;
         },
         ListedRows::Addresses(_, addresses) => *addresses,
         ListedRows::Ranges(..) => None,
@@ -199,7 +199,7 @@ enum ListedRows {
     /// The offsets of lists, and the addresses.
     Addresses(Option<Rows<i64, 1>>, Option<Rows<i32, 1>>),
     /// The offsets of lists, and the sources that come with the call.
-    Own(Option<Rows<i64, 1>>, BodyRows),
+    Own(Option<Rows<i64, 1>>, ListedBodies),
 }
 
 impl ListedRows {
@@ -218,7 +218,7 @@ impl ListedRows {
                 ListedRows::Addresses(offsets()?, Rows::optional("kyoho_lists.addresses", lists.addresses)?)
             }
             // SAFETY: the caller's promise.
-            Form::Own => ListedRows::Own(offsets()?, own_rows(system, &unsafe { read("sources", lists.sources) }?)?),
+            Form::Own => ListedRows::Own(offsets()?, own_bodies(system, &unsafe { read("sources", lists.sources) }?)?),
         })
     }
 
@@ -283,8 +283,19 @@ pub(super) fn on_host<T: Copy, const N: usize>(
     rows: usize,
 ) -> Result<(Option<Rows<T, N>>, Vec<u8>)> {
     let (Some(place), Some(array)) = (place, array) else { return Ok((array, Vec::new())) };
-    let (copy, first) = system.copy_from_device(&place, &array.on_device()?, rows)?;
-    Ok((Some(array.copied(&copy, first)), copy))
+    let (array, copy) = copied(system, &place, array, rows)?;
+    Ok((Some(array), copy))
+}
+
+/// Returns an array of so many rows on a device as one of the host, and the copy in which it lies.
+pub(super) fn copied<T: Copy, const N: usize>(
+    system: &mut System,
+    place: &DevicePlace,
+    array: Rows<T, N>,
+    rows: usize,
+) -> Result<(Rows<T, N>, Vec<u8>)> {
+    let (copy, first) = system.copy_from_device(place, &array.on_device()?, rows)?;
+    Ok((array.copied(&copy, first), copy))
 }
 
 /// The forms in which the sources of groups are given.
@@ -339,7 +350,8 @@ unsafe fn start_batch(system: &mut System, batch: &kyoho_batch, bodies: &kyoho_s
     let systems = arrays::count("kyoho_batch.system_count", batch.system_count)?;
     let offsets = Rows::<i32, 1>::required("kyoho_batch.offsets", batch.offsets, systems)?;
     let softening2_each = Rows::optional("kyoho_batch.softening2_each", batch.softening2_each)?;
-    let bodies = BodyRows { softening2: batch.softening2, softening2_each, ..own_rows(system, bodies)? };
+    let mut bodies = ListedBodies { softening2: batch.softening2, ..own_bodies(system, bodies)? };
+    bodies.columns.softening2 = softening2_each;
     if softening2_each.is_some() && bodies.place.is_some() != place.is_some() {
         let (value, allowed) = ("an array in other memory than the bodies", "NULL, or the memory of the bodies");
         return Err(bad_field("kyoho_batch.softening2_each", value, allowed));
@@ -348,18 +360,18 @@ unsafe fn start_batch(system: &mut System, batch: &kyoho_batch, bodies: &kyoho_s
         let (sinks, sink_count) = (offsets.on_device()?, bodies.count);
         let groups = DeviceGroups { place, count: systems, sinks, sink_count, sources: DeviceSources::Sinks };
         // SAFETY: the arrays have `count` elements.
-        return unsafe { bodies.columns(|bodies| system.start_batch(systems, Division::Device(groups), bodies))? };
+        return unsafe { bodies.give(|bodies| system.start_batch(systems, Division::Device(groups), bodies))? };
     }
     let (offsets, _kept) = on_host(system, place, offsets, systems + 1)?;
     // SAFETY: there is one more offset than there are systems.
     let offsets = |number| unsafe { i64::from(element(offsets, number, 0)) };
     let division = Division::Host { sinks: &offsets, sources: SourceDivision::Offsets(&offsets) };
     // SAFETY: as above.
-    unsafe { bodies.columns(|bodies| system.start_batch(systems, division, bodies))? }
+    unsafe { bodies.give(|bodies| system.start_batch(systems, division, bodies))? }
 }
 
 /// Takes the arrays of sources that the system does not keep.
-fn own_rows(system: &System, sources: &kyoho_sources) -> Result<BodyRows> {
+fn own_bodies(system: &System, sources: &kyoho_sources) -> Result<ListedBodies> {
     const KEPT: &str = "where the system does not keep the sources";
     if !sources.addresses.data.is_null() {
         return Err(bad_field("kyoho_sources.addresses", "an array", format!("NULL {KEPT}")));
@@ -367,70 +379,32 @@ fn own_rows(system: &System, sources: &kyoho_sources) -> Result<BodyRows> {
     if sources.first_address != 0 {
         return Err(bad_field("kyoho_sources.first_address", sources.first_address, format!("0 {KEPT}")));
     }
-    let SourceRows { place, count, indices, masses, times, derivatives, .. } = SourceRows::<f64>::new(system, sources)?;
-    Ok(BodyRows { place, count, indices, masses, times, derivatives, softening2: 0.0, softening2_each: None })
+    let SourceRows { place, count, columns, .. } = SourceRows::<f64>::new(system, sources)?;
+    Ok(ListedBodies { place, count, columns, softening2: 0.0 })
 }
 
-/// The arrays of sinks or sources that come with a call, each with `count` rows.
-pub(super) struct BodyRows {
+/// The sinks or sources that come with a call, each of whose arrays has `count` rows.
+pub(super) struct ListedBodies {
     pub place: Option<DevicePlace>,
     pub count: usize,
-    pub indices: Option<Rows<i32, 1>>,
-    pub masses: Option<Rows<f64, 1>>,
-    pub times: Option<Rows<f64, 1>>,
-    pub derivatives: [Option<Rows<f64, 3>>; MAX_COEFFICIENTS],
+    pub columns: BodyRows,
     pub softening2: f64,
-    pub softening2_each: Option<Rows<f64, 1>>,
 }
 
-impl BodyRows {
-    /// Hands over the quantities of the bodies.
+impl ListedBodies {
+    /// Hands over the bodies.
     ///
     /// # Safety
     /// Every array is null or has `count` elements.
-    unsafe fn columns<R>(&self, take: impl FnOnce(&GivenBodies) -> R) -> Result<R> {
-        let BodyRows { count, indices, masses, times, derivatives, softening2, softening2_each, .. } = *self;
-        if let Some(bodies) = self.on_device()? {
-            let given = GivenBodies { count, softening2, on_device: Some(bodies), ..GivenBodies::default() };
-            return Ok(take(&given));
+    unsafe fn give<R>(&self, take: impl FnOnce(&GivenBodies) -> R) -> Result<R> {
+        let ListedBodies { count, softening2, .. } = *self;
+        let on_device = bodies_on_device(self.place, &self.columns)?;
+        if on_device.is_some() {
+            return Ok(take(&GivenBodies { count, softening2, on_device, ..GivenBodies::default() }));
         }
         // SAFETY: the library asks for elements below `count`.
-        let of_indices = move |first: usize, to: &mut [i32]| unsafe { copy_into(indices, first, to) };
-        // SAFETY: as above.
-        let of_reals =
-            |rows: Option<Rows<f64, 1>>| move |first: usize, to: &mut [f64]| unsafe { copy_into(rows, first, to) };
-        let [of_masses, of_times, of_softening2] = [masses, times, softening2_each].map(of_reals);
-        // SAFETY: as above.
-        let of_vectors =
-            derivatives.map(|rows| move |first: usize, to: &mut [f64]| unsafe { copy_into::<f64, 3>(rows, first, to) });
-        Ok(take(&GivenBodies {
-            count,
-            masses: masses.map(|_| &of_masses as _),
-            derivatives: std::array::from_fn(|k| derivatives[k].map(|_| &of_vectors[k] as _)),
-            times: times.map(|_| &of_times as _),
-            indices: indices.map(|_| &of_indices as _),
-            softening2_each: softening2_each.map(|_| &of_softening2 as _),
-            softening2,
-            on_device: None,
-        }))
-    }
-
-    /// Returns the arrays if they lie on a device.
-    pub fn on_device(&self) -> Result<Option<DeviceBodies>> {
-        let Some(place) = self.place else { return Ok(None) };
-        let mut derivatives = [None; MAX_COEFFICIENTS];
-        for (array, rows) in derivatives.iter_mut().zip(self.derivatives) {
-            *array = on_device(rows)?;
-        }
-        Ok(Some(DeviceBodies {
-            place,
-            masses: on_device(self.masses)?,
-            times: on_device(self.times)?,
-            indices: on_device(self.indices)?,
-            softening2: on_device(self.softening2_each)?,
-            radii2: None,
-            steps: None,
-            derivatives,
-        }))
+        let columns = unsafe { self.columns.map(|rows| rows.copier(), |rows| rows.copier(), |rows| rows.copier()) };
+        let columns = columns.as_ref().map(|copy| copy as _, |copy| copy as _, |copy| copy as _);
+        Ok(take(&GivenBodies { count, columns, softening2, on_device: None }))
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::abi::arrays::CallerPtr;
-use kyoho_core::{DeviceArray, Error, Interaction, Result};
+use kyoho_core::{BodyColumns, DeviceArray, DeviceBodies, DevicePlace, Error, Interaction, Result};
 use kyoho_laws::double_double::DoubleDouble;
 
 use super::structures::{
@@ -206,9 +206,28 @@ impl<T: Copy, const N: usize> Rows<T, N> {
         }
     }
 
+    /// Returns a function that copies the numbers of the rows from a row on.
+    ///
+    /// # Safety
+    /// Whoever calls it asks for rows of the array, and no thread writes them then.
+    pub unsafe fn copier(self) -> impl Fn(usize, &mut [T]) + Sync {
+        // SAFETY: the caller's promise.
+        move |first, to| unsafe { self.copy(first, to.as_chunks_mut().0) }
+    }
+
     fn row(&self, row: usize) -> *mut [T; N] {
         self.first.0.wrapping_byte_offset(self.stride.wrapping_mul(row as isize)).cast()
     }
+}
+
+/// The arrays of sources or sinks of a caller, of doubles or of two doubles for each number.
+pub type BodyRows<T = f64> = BodyColumns<Rows<T, 1>, Rows<i32, 1>, Rows<T, 3>>;
+
+/// Returns arrays of bodies as arrays on a device, if they lie on one.
+pub fn bodies_on_device(place: Option<DevicePlace>, rows: &BodyRows) -> Result<Option<DeviceBodies>> {
+    let Some(place) = place else { return Ok(None) };
+    let columns = rows.try_map(|rows| rows.on_device(), |rows| rows.on_device(), |rows| rows.on_device())?;
+    Ok(Some(DeviceBodies { place, columns }))
 }
 
 /// Returns an array as one on a device.

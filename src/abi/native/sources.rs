@@ -1,17 +1,16 @@
 //! Writing sources, whole arrays a call, and predicting them.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::abi::arrays;
-use kyoho_core::{
-    DeviceBodies, DevicePlace, Error, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, ResultCode, Source,
-};
+use kyoho_core::{DevicePlace, Error, Interaction, MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, ResultCode, Source};
 use kyoho_engine::{QuadSource, System};
 use kyoho_laws::double_double::DoubleDouble;
 
 use super::call_on;
-use super::lists::{BodyRows, on_host};
-use super::rows::{Real, Rows, element, filled, put, read_as, vector};
+use super::lists;
+use super::rows::{BodyRows, Real, Rows, bodies_on_device, element, filled, put, read_as, vector};
 use super::structures::{
     self, Memory, bad_field, kyoho_predictions, kyoho_reals, kyoho_sources, place_of, read, require_host,
 };
@@ -44,13 +43,13 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
         }
         let rows = SourceRows::<f64>::new(system, &sources)?;
         let mut copies = Vec::new();
-        let rows = match rows.on_device()? {
+        let rows = match bodies_on_device(rows.place, &rows.columns)? {
             Some(bodies) => {
                 let replaces_all = rows.addresses.is_none() && rows.first_address == 0;
                 if replaces_all && system.set_sources_on_device(&bodies, rows.count)? {
                     return Ok(());
                 }
-                rows.on_host(system, &mut copies)?
+                rows.on_host(&bodies.place, system, &mut copies)?
             }
             None => rows,
         };
@@ -118,14 +117,8 @@ pub(super) struct SourceRows<T = f64> {
     pub count: usize,
     first_address: i64,
     addresses: Option<Rows<i32, 1>>,
-    /// The indices.
-    pub indices: Option<Rows<i32, 1>>,
-    /// The masses.
-    pub masses: Option<Rows<T, 1>>,
-    /// The times.
-    pub times: Option<Rows<T, 1>>,
-    /// The positions, velocities, ....
-    pub derivatives: [Option<Rows<T, 3>>; MAX_COEFFICIENTS],
+    /// What the sources have.
+    pub columns: BodyRows<T>,
 }
 
 impl<T: Real> SourceRows<T> {
@@ -143,21 +136,18 @@ impl<T: Real> SourceRows<T> {
             ("kyoho_sources.sixth_derivatives", from.sixth_derivatives),
             ("kyoho_sources.seventh_derivatives", from.seventh_derivatives),
         ];
-        let mut derivatives = [None; MAX_COEFFICIENTS];
-        derivatives[0] = Rows::required("kyoho_sources.positions", read_as(from.positions), count)?;
-        for (rows, (name, array)) in derivatives[1..system.interaction().n_coefficients].iter_mut().zip(following) {
+        let mut columns = BodyRows::<T>::NONE;
+        columns.derivatives[0] = Rows::required("kyoho_sources.positions", read_as(from.positions), count)?;
+        for (rows, (name, array)) in
+            columns.derivatives[1..system.interaction().n_coefficients].iter_mut().zip(following)
+        {
             *rows = Rows::optional(name, read_as(array))?;
         }
-        Ok(SourceRows {
-            place,
-            count,
-            first_address: from.first_address.into(),
-            addresses: Rows::optional("kyoho_sources.addresses", from.addresses)?,
-            indices: Rows::optional("kyoho_sources.indices", from.indices)?,
-            masses: Rows::required("kyoho_sources.masses", read_as(from.masses), count)?,
-            times: Rows::optional("kyoho_sources.times", read_as(from.times))?,
-            derivatives,
-        })
+        columns.indices = Rows::optional("kyoho_sources.indices", from.indices)?;
+        columns.masses = Rows::required("kyoho_sources.masses", read_as(from.masses), count)?;
+        columns.times = Rows::optional("kyoho_sources.times", read_as(from.times))?;
+        let addresses = Rows::optional("kyoho_sources.addresses", from.addresses)?;
+        Ok(SourceRows { place, count, first_address: from.first_address.into(), addresses, columns })
     }
 
     /// Returns the address of a row.
@@ -180,10 +170,10 @@ impl<T: Real> SourceRows<T> {
         unsafe {
             let address = self.address(row)?;
             let source = QuadSource {
-                index: element(self.indices, row, address),
-                mass: element(self.masses, row, T::default()).in_limbs(),
-                time: element(self.times, row, T::default()).in_limbs(),
-                derivatives: self.derivatives.map(|rows| vector(rows, row).map(T::in_limbs)),
+                index: element(self.columns.indices, row, address),
+                mass: element(self.columns.masses, row, T::default()).in_limbs(),
+                time: element(self.columns.times, row, T::default()).in_limbs(),
+                derivatives: self.columns.derivatives.map(|rows| vector(rows, row).map(T::in_limbs)),
             };
             Ok((address as usize, source))
         }
@@ -191,25 +181,16 @@ impl<T: Real> SourceRows<T> {
 }
 
 impl SourceRows {
-    /// Returns the arrays if they lie on a device.
-    fn on_device(&self) -> Result<Option<DeviceBodies>> {
-        let SourceRows { place, count, indices, masses, times, derivatives, .. } = *self;
-        let (softening2, softening2_each) = (0.0, None);
-        BodyRows { place, count, indices, masses, times, derivatives, softening2, softening2_each }.on_device()
-    }
-
     /// Returns copies of arrays on a device in memory of the host.
-    fn on_host(&self, system: &mut System, copies: &mut Vec<Vec<u8>>) -> Result<SourceRows> {
-        let mut on_host = SourceRows { place: None, ..*self };
-        let count = self.count;
-        on_host.addresses = copied(system, self.place, self.addresses, count, copies)?;
-        on_host.indices = copied(system, self.place, self.indices, count, copies)?;
-        on_host.masses = copied(system, self.place, self.masses, count, copies)?;
-        on_host.times = copied(system, self.place, self.times, count, copies)?;
-        for (to, from) in on_host.derivatives.iter_mut().zip(self.derivatives) {
-            *to = copied(system, self.place, from, count, copies)?;
-        }
-        Ok(on_host)
+    fn on_host(&self, place: &DevicePlace, system: &mut System, copies: &mut Vec<Vec<u8>>) -> Result<SourceRows> {
+        let to = RefCell::new((system, copies));
+        let addresses = self.addresses.map(|rows| copied(&to, place, rows, self.count)).transpose()?;
+        let columns = self.columns.try_map(
+            |rows| copied(&to, place, rows, self.count),
+            |rows| copied(&to, place, rows, self.count),
+            |rows| copied(&to, place, rows, self.count),
+        )?;
+        Ok(SourceRows { place: None, addresses, columns, ..*self })
     }
 
     /// Returns the source of a row, with its first `N` derivatives; its index is `address` if none
@@ -221,24 +202,24 @@ impl SourceRows {
         // SAFETY: the caller's promise.
         unsafe {
             Source::from_derivatives(
-                element(self.indices, row, address),
-                element(self.masses, row, 0.0),
-                element(self.times, row, 0.0),
-                std::array::from_fn::<_, N, _>(|k| vector(self.derivatives[k], row)),
+                element(self.columns.indices, row, address),
+                element(self.columns.masses, row, 0.0),
+                element(self.columns.times, row, 0.0),
+                std::array::from_fn::<_, N, _>(|k| vector(self.columns.derivatives[k], row)),
             )
         }
     }
 }
 
-/// Copies an array from a device, if there is one.
+/// Copies an array of this many rows from a device of the system, and keeps the copy.
 fn copied<T: Copy, const N: usize>(
-    system: &mut System,
-    place: Option<DevicePlace>,
-    array: Option<Rows<T, N>>,
+    to: &RefCell<(&mut System, &mut Vec<Vec<u8>>)>,
+    place: &DevicePlace,
+    array: Rows<T, N>,
     rows: usize,
-    copies: &mut Vec<Vec<u8>>,
-) -> Result<Option<Rows<T, N>>> {
-    let (array, copy) = on_host(system, place, array, rows)?;
+) -> Result<Rows<T, N>> {
+    let (system, copies) = &mut *to.borrow_mut();
+    let (array, copy) = lists::copied(system, place, array, rows)?;
     copies.push(copy);
     Ok(array)
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::bench::measure::{Particle, SOFTENING};
 use crate::failure::Result;
-use kyoho_core::{Forces, Interaction, memory};
+use kyoho_core::{BodyColumns, Forces, Interaction, memory};
 use kyoho_engine::lists::{Column, GivenBodies};
 
 /// The name of the arrays in errors about memory.
@@ -48,14 +48,13 @@ impl Bodies {
             let is_given = self.derivatives.get(k).is_some_and(|column| !column.is_empty());
             is_given.then(|| &vectors[k] as Column<f64>)
         };
-        take(GivenBodies {
-            count,
-            masses: Some(&masses),
+        let columns = BodyColumns {
             derivatives: std::array::from_fn(given),
-            indices: Some(&indices),
-            softening2: SOFTENING * SOFTENING,
-            ..GivenBodies::default()
-        })
+            masses: Some(&masses as Column<f64>),
+            indices: Some(&indices as Column<i32>),
+            ..BodyColumns::NONE
+        };
+        take(GivenBodies { count, columns, softening2: SOFTENING * SOFTENING, on_device: None })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bench::arrays::Bodies;
 use crate::failure::Result;
-use kyoho_core::{DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, memory};
+use kyoho_core::{BodyColumns, DeviceArray, DeviceBodies, DeviceForces, DevicePlace, Interaction, memory};
 use kyoho_hal::cuda::{Cuda, Memory};
 
 /// Memory of a device for arrays, which is freed with this.
@@ -38,7 +38,7 @@ impl DeviceMemory {
 
     /// Copies bodies, as sources or, without masses, as sinks.
     pub fn bodies(&mut self, bodies: &Bodies, are_sources: bool, with_indices: bool) -> Result<DeviceBodies> {
-        let mut copied = DeviceBodies::nothing(self.place("bodies"));
+        let mut copied = BodyColumns::NONE;
         if are_sources {
             copied.masses = Some(self.array("masses", &bodies.masses, 1)?);
         }
@@ -50,7 +50,7 @@ impl DeviceMemory {
                 *array = Some(self.array("vectors", column, 3)?);
             }
         }
-        Ok(copied)
+        Ok(DeviceBodies { place: self.place("bodies"), columns: copied })
     }
 
     /// Makes arrays for the forces on this many sinks.

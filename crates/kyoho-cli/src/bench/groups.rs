@@ -290,7 +290,10 @@ impl Caller {
                 division: Division::Host { sinks: &sink_offsets, sources: of_sources },
                 sources,
             };
-            self.sinks.give(count, |sinks| system.start_lists(true, &GivenBodies { masses: None, ..sinks }, &lists))
+            self.sinks.give(count, |mut sinks| {
+                sinks.columns.masses = None;
+                system.start_lists(true, &sinks, &lists)
+            })
         };
         match &self.sources {
             Sources::Addresses(addresses) => start(offsets, GivenSources::Addresses(&copier(addresses, 1))),
@@ -299,8 +302,8 @@ impl Caller {
                 own.give(count, |sources| start(offsets, GivenSources::Own(sources)))
             }
             Sources::Ranges(ranges) => start(SourceDivision::Ranges(&|group| ranges[group]), GivenSources::Ranges),
-            Sources::Sinks => self.sinks.give(count, |bodies| {
-                let bodies = GivenBodies { indices: None, ..bodies };
+            Sources::Sinks => self.sinks.give(count, |mut bodies| {
+                bodies.columns.indices = None;
                 let sources = SourceDivision::Offsets(&sink_offsets);
                 system.start_batch(self.groups, Division::Host { sinks: &sink_offsets, sources }, &bodies)
             }),

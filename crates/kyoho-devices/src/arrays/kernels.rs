@@ -86,7 +86,7 @@ impl<G: Gpu> Kernels<G> {
         bounds: &BodyBounds,
         (check, found): (usize, Address<G>),
     ) -> Result<()> {
-        let (columns, number, check) = (columns(bodies), count as i32, check as i32);
+        let (columns, number, check) = (columns(&bodies.columns), count as i32, check as i32);
         let arguments = [
             Argument::Bytes(bytes_of(&columns)),
             Argument::Memory(origin),
@@ -140,7 +140,8 @@ impl<G: Gpu> Kernels<G> {
         (vectors, width, bounds): (usize, usize, &BodyBounds),
         [to, found, largest]: [Address<G>; 3],
     ) -> Result<usize> {
-        let (columns, radii2, steps) = (columns(sinks), column(sinks.radii2), column(sinks.steps));
+        let (columns, radii2, steps) =
+            (columns(&sinks.columns), column(sinks.columns.radii2), column(sinks.columns.steps));
         let (number, vectors, width) = (count as i32, vectors as i32, width as i32);
         let arguments = [
             Argument::Bytes(bytes_of(&columns)),
@@ -173,7 +174,7 @@ impl<G: Gpu> Kernels<G> {
         (store, n_coefficients, with_indices): (&StoreAddresses<Address<G>>, usize, bool),
         found: Address<G>,
     ) -> Result<()> {
-        let (columns, number, n_coefficients) = (columns(sinks), count as i32, n_coefficients as i32);
+        let (columns, number, n_coefficients) = (columns(&sinks.columns), count as i32, n_coefficients as i32);
         let with_indices = i32::from(with_indices);
         let arguments = [
             Argument::Bytes(bytes_of(&columns)),
@@ -201,7 +202,7 @@ impl<G: Gpu> Kernels<G> {
         found: Address<G>,
         store: &StoreAddresses<Address<G>>,
     ) -> Result<()> {
-        let (columns, number, n_coefficients) = (columns(sources), count as i32, n_coefficients as i32);
+        let (columns, number, n_coefficients) = (columns(&sources.columns), count as i32, n_coefficients as i32);
         let arguments = [
             Argument::Bytes(bytes_of(&columns)),
             Argument::Memory(origin),
@@ -230,7 +231,7 @@ impl<G: Gpu> Kernels<G> {
         n_coefficients: usize,
         counts: Address<G>,
     ) -> Result<()> {
-        let (columns, number, n_coefficients) = (columns(sources), count as i32, n_coefficients as i32);
+        let (columns, number, n_coefficients) = (columns(&sources.columns), count as i32, n_coefficients as i32);
         let arguments = [
             Argument::Bytes(bytes_of(&columns)),
             Argument::Memory(origin),

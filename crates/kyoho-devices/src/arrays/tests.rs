@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kyoho_core::units::Census;
 use kyoho_core::{
-    CHUNK, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources, Interaction,
+    BodyColumns, CHUNK, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources, Interaction,
     MAX_COEFFICIENTS, MAX_DERIVATIVES, Sink, SinkGroup, Sinks, Source, Sources, Units,
 };
 use kyoho_hal::gpu::{Gpu, Place};
@@ -66,24 +66,26 @@ fn array(at: usize, width: usize) -> Option<DeviceArray> {
 }
 
 fn sources(interaction: &Interaction) -> DeviceBodies {
-    DeviceBodies {
+    let columns = BodyColumns {
         masses: array(0, 8),
         times: array(1, 8),
         indices: array(5, 4),
         derivatives: std::array::from_fn(|k| if k < interaction.n_coefficients { array(6 + 3 * k, 24) } else { None }),
-        ..DeviceBodies::nothing(PLACE)
-    }
+        ..BodyColumns::NONE
+    };
+    DeviceBodies { place: PLACE, columns }
 }
 
 fn sinks(interaction: &Interaction) -> DeviceBodies {
-    DeviceBodies {
+    let columns = BodyColumns {
         softening2: array(2, 8),
         radii2: array(3, 8),
         steps: if interaction.is_regular() { array(4, 8) } else { None },
         indices: array(5, 4),
         derivatives: std::array::from_fn(|k| if k < interaction.n_derivatives { array(6 + 3 * k, 24) } else { None }),
-        ..DeviceBodies::nothing(PLACE)
-    }
+        ..BodyColumns::NONE
+    };
+    DeviceBodies { place: PLACE, columns }
 }
 
 /// A device and the memory of a caller on it.
@@ -407,8 +409,8 @@ fn units_of_groups_are_chosen_as_by_the_host_and_a_wrong_source_is_found() {
     let mut made = Groups::new(&caller.gpu).unwrap();
     for interaction in with_kernels().filter(|interaction| !interaction.is_regular()) {
         let of_sinks = |array: DeviceArray| DeviceArray { address: array.row(FIRST_SINK), ..array };
-        let sinks = sinks(interaction);
-        let sinks = DeviceBodies { derivatives: sinks.derivatives.map(|array| array.map(of_sinks)), ..sinks };
+        let mut sinks = sinks(interaction);
+        sinks.columns.derivatives = sinks.columns.derivatives.map(|array| array.map(of_sinks));
         for form in [2, 3] {
             let mut find = |rows: &[[f64; WIDTH]]| {
                 let on_device = given.put(&caller, rows.as_flattened(), form);

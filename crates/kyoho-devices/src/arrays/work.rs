@@ -6,7 +6,9 @@ use bytemuck::cast_slice;
 
 use kyoho_core::sinks::{self, SinkScan};
 use kyoho_core::units::{Census, SIZES};
-use kyoho_core::{DeviceArray, DeviceBodies, DeviceForces, Error, Interaction, MAX_DERIVATIVES, Result, memory};
+use kyoho_core::{
+    BodyColumns, DeviceArray, DeviceBodies, DeviceForces, Error, Interaction, MAX_DERIVATIVES, Result, memory,
+};
 use kyoho_hal::fetched::Fetched;
 use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, Place};
 use kyoho_lists::gpu::groups::{Groups, SUMS_OF_GROUPS};
@@ -165,11 +167,12 @@ impl<G: Gpu> ArrayWork<G> {
                         groups.units = on.0.allocate(15 * bodies.groups, "interaction lists")?;
                     }
                     let (sources, own) = bodies.sources;
-                    let (sinks, count) = bodies.sinks.unwrap_or((DeviceBodies::nothing(sources.place), 0));
+                    let (sinks, count) =
+                        bodies.sinks.map_or((BodyColumns::NONE, 0), |(sinks, count)| (sinks.columns, count));
                     let given = UnitsOfGroups {
                         groups: groups.table.address(),
                         count: bodies.groups,
-                        columns: &[columns(&sources), columns(&sinks)],
+                        columns: &[columns(&sources.columns), columns(&sinks)],
                         own: (on.2, own),
                         sinks: (on.2, count),
                         is_batch: bodies.sinks.is_none(),

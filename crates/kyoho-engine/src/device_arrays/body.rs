@@ -17,6 +17,7 @@ pub(super) struct Body {
 impl Body {
     /// Copies a body from arrays on a device.
     pub fn read(arrays: &mut dyn DeviceArrays, bodies: &DeviceBodies, number: usize) -> Result<Body> {
+        let columns = &bodies.columns;
         let mut real = |array: Option<DeviceArray>| -> Result<f64> {
             let mut value = [0.0f64];
             if let Some(array) = array {
@@ -24,19 +25,19 @@ impl Body {
             }
             Ok(value[0])
         };
-        let (mass, time) = (real(bodies.masses)?, real(bodies.times)?);
-        let (softening2, radius2, step) = (real(bodies.softening2)?, real(bodies.radii2)?, real(bodies.steps)?);
+        let (mass, time) = (real(columns.masses)?, real(columns.times)?);
+        let (softening2, radius2, step) = (real(columns.softening2)?, real(columns.radii2)?, real(columns.steps)?);
         let mut index = [0i32];
-        if let Some(array) = bodies.indices {
+        if let Some(array) = columns.indices {
             arrays.read(&array, number, bytemuck::cast_slice_mut(&mut index))?;
         }
         let mut derivatives = [[0.0f64; 3]; MAX_COEFFICIENTS];
-        for (vector, array) in derivatives.iter_mut().zip(bodies.derivatives) {
+        for (vector, array) in derivatives.iter_mut().zip(columns.derivatives) {
             if let Some(array) = array {
                 arrays.read(&array, number, bytemuck::cast_slice_mut(vector))?;
             }
         }
-        let index = bodies.indices.map(|_| index[0]);
+        let index = columns.indices.map(|_| index[0]);
         Ok(Body { mass, time, index, softening2, radius2, step, derivatives })
     }
 

@@ -175,7 +175,7 @@ impl System {
         let interaction = self.interaction.clone();
         let lists = &self.candidate_lists;
         let softening2 = lists.sinks.softening2;
-        let is_each = lists.sinks.on_device.is_some_and(|sinks| sinks.softening2.is_some());
+        let is_each = lists.sinks.on_device.is_some_and(|sinks| sinks.columns.softening2.is_some());
         if lists.sinks.on_device.is_some()
             && !is_each
             && !(0.0..=largest_softening2(&interaction)).contains(&softening2)

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use kyoho_core::{Bodies, Error, InteractionLists, ListedSources, Result};
 use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, Place};
-use kyoho_methods::gpu::columns::{columns as columns_on_device, columns_of};
-use kyoho_methods::gpu::step::{Column, Columns};
+use kyoho_methods::gpu::columns::columns as columns_of_arrays;
+use kyoho_methods::gpu::step::Columns;
 
 /// Memory of the device for sinks, addresses and sources that came with a call.
 pub struct Copies<G: Gpu> {
@@ -127,7 +127,7 @@ unsafe fn bring_bodies<G: Gpu>(
     some: &Range<usize>,
     to: &G::Memory,
 ) -> Result<()> {
-    bodies.columns().given().try_for_each(|(column, width)| {
+    bodies.columns().with_widths().given().try_for_each(|(column, width)| {
         let bytes = column + width * some.start..column + width * some.end;
         // SAFETY: the caller's promise.
         unsafe { bring(on, bodies.memory(), bytes, to) }
@@ -136,14 +136,5 @@ unsafe fn bring_bodies<G: Gpu>(
 
 /// Returns the places of the quantities of bodies, as kernels have them.
 pub fn columns(bodies: &Bodies) -> Columns {
-    if let Some(arrays) = bodies.on_device() {
-        return columns_on_device(arrays);
-    }
-    let given = bodies.columns();
-    let column = |place: Option<usize>, stride: i64| match place {
-        Some(place) => Column { offset: place as i64, stride },
-        None => Column::default(),
-    };
-    let numbers = [(given.masses, 8), (given.times, 8), (given.indices, 4), (given.softening2, 8)];
-    columns_of(numbers.map(|(place, stride)| column(place, stride)), |k| column(given.derivatives[k], 24))
+    columns_of_arrays(&bodies.on_device().map_or_else(|| bodies.arrays("a copy"), |arrays| arrays.columns))
 }

@@ -1,6 +1,6 @@
 //! Arrays of bodies and forces as kernels have them, and where the results of a block are.
 
-use kyoho_core::{DeviceArray, DeviceBodies, DeviceForces, Interaction};
+use kyoho_core::{BodyColumns, DeviceArray, DeviceForces, Interaction};
 use kyoho_hal::gpu::{Address, Gpu};
 
 use super::step::{BodyBounds, Column, Columns, ForceColumns};
@@ -32,19 +32,13 @@ pub fn column(array: Option<DeviceArray>) -> Column {
 }
 
 /// Returns the quantities of bodies as kernels have them, counted from address 0.
-pub fn columns(bodies: &DeviceBodies) -> Columns {
-    let given = [bodies.masses, bodies.times, bodies.indices, bodies.softening2];
-    columns_of(given.map(column), |k| column(bodies.derivatives[k]))
-}
-
-/// Returns columns for kernels: of masses, times, indices and squared softenings, and of the
-/// derivatives of the position.
-pub fn columns_of([masses, times, indices, softening2]: [Column; 4], vector: impl Fn(usize) -> Column) -> Columns {
+pub fn columns(bodies: &BodyColumns<DeviceArray>) -> Columns {
+    let vector = |k: usize| column(bodies.derivatives[k]);
     Columns {
-        masses,
-        times,
-        indices,
-        softening2,
+        masses: column(bodies.masses),
+        times: column(bodies.times),
+        indices: column(bodies.indices),
+        softening2: column(bodies.softening2),
         positions: vector(0),
         velocities: vector(1),
         accelerations: vector(2),

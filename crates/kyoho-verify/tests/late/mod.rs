@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kyoho::System;
 use kyoho_core::{
-    DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources, Interaction, MAX_COEFFICIENTS,
-    MAX_DERIVATIVES, Result, Sink, Source,
+    BodyColumns, DeviceArray, DeviceBodies, DeviceForces, DeviceGroups, DevicePlace, DeviceSources, Interaction,
+    MAX_COEFFICIENTS, MAX_DERIVATIVES, Result, Sink, Source,
 };
 use kyoho_devices::GpuDevice;
 use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources};
@@ -86,13 +86,14 @@ impl LateMachine {
         self.put(first, &derived.iter().map(row).collect::<Vec<_>>())?;
         let at = |place, width| column(first, place, (WIDTH, width));
         let vector = |k| if k < interaction.n_coefficients { at(6 + 3 * k, 24) } else { None };
-        Ok(DeviceBodies {
+        let columns = BodyColumns {
             masses: at(0, 8),
             times: at(1, 8),
             indices: at(5, 4),
             derivatives: std::array::from_fn(vector),
-            ..DeviceBodies::nothing(PLACE)
-        })
+            ..BodyColumns::NONE
+        };
+        Ok(DeviceBodies { place: PLACE, columns })
     }
 
     /// Puts sinks there, each with its softening if `is_each`.
@@ -103,14 +104,15 @@ impl LateMachine {
         self.put(SINKS, &sinks.iter().map(of_sink).collect::<Vec<_>>())?;
         let at = |place, width| column(SINKS, place, (WIDTH, width));
         let vector = |k| if k < interaction.n_derivatives { at(6 + 3 * k, 24) } else { None };
-        Ok(DeviceBodies {
+        let columns = BodyColumns {
             softening2: if is_each { at(2, 8) } else { None },
             radii2: at(3, 8),
             steps: if interaction.is_regular() { at(4, 8) } else { None },
             indices: at(5, 4),
             derivatives: std::array::from_fn(vector),
-            ..DeviceBodies::nothing(PLACE)
-        })
+            ..BodyColumns::NONE
+        };
+        Ok(DeviceBodies { place: PLACE, columns })
     }
 
     /// Puts lists there, with their sinks, and the sources that come with the call.
@@ -138,8 +140,9 @@ impl LateMachine {
         };
         let (place, count, sink_count) = (PLACE, lists.groups(), lists.sinks());
         let groups = DeviceGroups { place, count, sinks: array(SINK_OFFSETS, 4), sink_count, sources };
-        let sinks = self.put_sinks(sinks, true, interaction)?;
-        Ok(ListsInArrays { groups, sinks: DeviceBodies { radii2: None, steps: None, ..sinks }, own, addresses })
+        let mut sinks = self.put_sinks(sinks, true, interaction)?;
+        (sinks.columns.radii2, sinks.columns.steps) = (None, None);
+        Ok(ListsInArrays { groups, sinks, own, addresses })
     }
 
     /// Returns arrays of the caller for forces.
