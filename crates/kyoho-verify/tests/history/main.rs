@@ -214,3 +214,35 @@ fn on_devices_whose_work_is_late() {
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
 }
+
+/// A library that lacks one of its waits for results gives other ones, fails, or touches memory that
+/// work uses. Trees are left out: they try again where what a GPU reports makes no sense.
+#[test]
+fn each_wait_that_is_left_out_is_found() {
+    const WAIT: &str = "KYOHO_TEST_WAIT";
+    if let Some(wait) = std::env::var_os(WAIT) {
+        let late = LateMachine::new(1).expect("PoCL has a device");
+        late.leave_out(wait.into_string().unwrap().parse().unwrap());
+        let single = of_single_order_2(Backend::OpenCl);
+        let single = Target { setup: Setup { backend: Backend::Cuda, ..single.setup } };
+        let mut calls = left_on_the_first();
+        calls.retain(|call| !matches!(call, Call::Tree(_)));
+        calls.extend(written_twice());
+        let found = play_on(&|| Box::new(late.clone()), Some(&late), &single, &calls);
+        assert!(found.is_empty() && late.faults().is_empty(), "{found:?}");
+        println!("waits: {}", late.waits());
+        return;
+    }
+    // Each in a process of its own, as work may then touch memory that is gone.
+    let without = |wait: u64| {
+        let mut command = by_opencl(Command::new(std::env::current_exe().unwrap()), &[(WAIT, &wait.to_string())]);
+        command.args(["each_wait_that_is_left_out_is_found", "--exact", "--nocapture"]).output().unwrap()
+    };
+    let all = without(u64::MAX);
+    let said = String::from_utf8_lossy(&all.stdout);
+    let waits = said.lines().find_map(|line| line.strip_prefix("waits: ")?.parse::<u64>().ok());
+    let waits = waits.unwrap_or_else(|| panic!("{said} {}", String::from_utf8_lossy(&all.stderr)));
+    assert!(waits > 5, "{waits}");
+    let unseen: Vec<u64> = (0..waits).filter(|wait| without(*wait).status.success()).collect();
+    assert!(unseen.is_empty(), "of {waits} waits these do not matter: {unseen:?}");
+}

@@ -63,6 +63,16 @@ impl LateMachine {
         self.schedule.take_faults()
     }
 
+    /// Leaves out the wait of a number.
+    pub fn leave_out(&self, wait: u64) {
+        self.schedule.leave_out(wait);
+    }
+
+    /// Returns the number of waits until now for bytes that were still to come to the host.
+    pub fn waits(&self) -> u64 {
+        self.schedule.waits()
+    }
+
     fn put<T: Copy>(&self, address: u64, numbers: &[T]) -> Result<()> {
         // SAFETY: they are numbers, all of whose bytes can be read.
         let bytes = unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) };
