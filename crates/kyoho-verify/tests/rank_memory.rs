@@ -11,7 +11,7 @@ mod refusing;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
-use refusing::{IN_CALL, call, is_alone, refuse_this_thread_alone, try_each};
+use refusing::{IN_CALL, call, is_alone, refuse_this_thread_alone, stride, try_each};
 
 use kyoho::{Setup, System};
 use kyoho_core::sinks::FromFn;
@@ -110,8 +110,6 @@ fn blocks() -> Vec<u64> {
 fn a_block_by_a_tree_that_lacks_memory_on_a_rank_fails_on_all_and_works_again() {
     if is_alone("a_block_by_a_tree_that_lacks_memory_on_a_rank_fails_on_all_and_works_again") {
         refuse_this_thread_alone();
-        // All of them take half a minute. `KYOHO_TEST_SWEEP=1` refuses each.
-        let stride = std::env::var("KYOHO_TEST_SWEEP").map_or(7, |stride| stride.parse().unwrap());
-        try_each("a tree over ranks", stride, blocks);
+        try_each("a tree over ranks", stride(7), blocks);
     }
 }

@@ -132,6 +132,12 @@ pub fn try_all(what: &str, scenario: impl Fn() -> Vec<u64>) {
     try_each(what, 1, scenario);
 }
 
+/// Returns the stride of a scenario in which all failures take long. `KYOHO_TEST_SWEEP=1` refuses
+/// each allocation.
+pub fn stride(usual: usize) -> usize {
+    std::env::var("KYOHO_TEST_SWEEP").map_or(usual, |stride| stride.parse().unwrap())
+}
+
 /// Runs a scenario as [`try_all`] does, with each `stride`-th of its large allocations refused.
 pub fn try_each(what: &str, stride: usize, scenario: impl Fn() -> Vec<u64>) {
     let run = |first: usize, and_all: bool| {
