@@ -200,6 +200,43 @@ static void a_binary_is_a_subsystem(int order) {
     GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
 }
 
+/* Two bodies merge by relativity beside a third one, and the evolution goes on if it is to. */
+static void a_binary_merges(int order, int32_t on_collision) {
+    const double speed = 110;
+    const struct body three[3] = {
+        {7, 0, 0.5, {4e-5, 0, 0}, {0, 0.5 * speed, 0}, 0},
+        {1000, 0, 1e-3, {1, 0, 0}, {0, 1, 0}, 0},
+        {-3, 0, 0.5, {-4e-5, 0, 0}, {0, -0.5 * speed, 0}, 0},
+    };
+    kyoho_integrator_options options = KYOHO_INTEGRATOR_OPTIONS_INIT;
+    options.subsystem_radius = 1e-3;
+    options.speed_of_light = 1000;
+    options.on_collision = on_collision;
+    kyoho_integrator *integrator = made(order, options, 1);
+    const kyoho_bodies bodies = bodies_of(three, 3);
+    GIVES(KYOHO_OK, kyoho_integrator_add_bodies(integrator, &bodies));
+    kyoho_evolution evolution = KYOHO_EVOLUTION_INIT;
+    GIVES(KYOHO_OK, kyoho_integrator_evolve(integrator, 0.03125, NULL, &evolution));
+    const int merges = on_collision == KYOHO_ON_COLLISION_MERGE;
+    CHECK(evolution.end == (merges ? KYOHO_EVOLUTION_END_TIME : KYOHO_EVOLUTION_END_ENCOUNTER));
+    CHECK(evolution.encounter_count == 1 && (evolution.time == 0.03125 || !merges));
+    int64_t first = 0, second = 0, identifiers[2] = {0, 0};
+    int32_t kind = 0;
+    kyoho_encounters encounters = KYOHO_ENCOUNTERS_INIT;
+    encounters.capacity = 1;
+    encounters.kinds.data = &kind, encounters.first.data = &first, encounters.second.data = &second;
+    GIVES(KYOHO_OK, kyoho_integrator_encounters(integrator, &encounters));
+    CHECK(kind == KYOHO_ENCOUNTER_MERGER && first == 7 && second == -3);
+    GIVES(KYOHO_OK, kyoho_integrator_identifiers(integrator, 2, identifiers));
+    CHECK(identifiers[0] == 7 && identifiers[1] == 1000);
+    GIVES(KYOHO_OK, kyoho_integrator_free(integrator));
+    options.subsystem_radius = 0;
+    kyoho_options system = KYOHO_OPTIONS_INIT;
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_create(&system, &options, &integrator));
+    options.speed_of_light = 0, options.on_collision = 2;
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrator_create(&system, &options, &integrator));
+}
+
 /* Two bodies that fall into each other without softening get an energy from rounding, and are named. */
 static void a_passage_changes_an_energy(int order) {
     make_circle();
@@ -673,6 +710,8 @@ int main(void) {
         bodies_collide_and_merge(order);
         if (order > 2) a_passage_changes_an_energy(order);
         if (order > 2) a_binary_is_a_subsystem(order);
+        if (order > 2) a_binary_merges(order, KYOHO_ON_COLLISION_END);
+        if (order > 2) a_binary_merges(order, KYOHO_ON_COLLISION_MERGE);
         each_body_has_a_softening(order);
         threads_change_no_bit(order);
         states_go_on_elsewhere(order);

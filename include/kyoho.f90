@@ -75,6 +75,7 @@ module kyoho
     ! The reason why two bodies of an integrator have an encounter: they are nearer than
     integer(c_int32_t), parameter, public :: KYOHO_ENCOUNTER_APPROACH = 1  ! approach_distance
     integer(c_int32_t), parameter, public :: KYOHO_ENCOUNTER_COLLISION = 2 ! the sum of their radii
+    integer(c_int32_t), parameter, public :: KYOHO_ENCOUNTER_MERGER = 3    ! the innermost stable orbit
 
     ! The reason why an evolution ended.
     integer(c_int32_t), parameter, public :: KYOHO_EVOLUTION_END_TIME = 0        ! it was reached
@@ -123,6 +124,10 @@ module kyoho
     integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_DD = 4  ! sums of two of 64 bits
     integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_I32 = 5 ! integers of 32 bits
     integer(c_int32_t), parameter, public :: KYOHO_NUMBER_TYPE_U32 = 6 ! those that are not negative
+
+    ! What becomes of bodies that collide.
+    integer(c_int32_t), parameter, public :: KYOHO_ON_COLLISION_END = 0   ! they end the evolution
+    integer(c_int32_t), parameter, public :: KYOHO_ON_COLLISION_MERGE = 1 ! they become one
 
     ! How the ranks of one system speak with one another; kyoho_mpi.f90 makes one of your MPI
     ! communicator. The functions are those of kyoho.h: c_funloc(procedure), bind(c).
@@ -362,7 +367,7 @@ module kyoho
 
     ! How an integrator advances bodies: what is 0 is left open.
     type, bind(c), public :: kyoho_integrator_options
-        integer(c_int32_t) :: structure_size = 72
+        integer(c_int32_t) :: structure_size = 88
         integer(c_int32_t) :: criterion = 0                 ! of the time steps, KYOHO_STEP_CRITERION_...
         real(c_double) :: softening = 0                     ! the softening length
         real(c_double) :: gravity = 0                       ! the gravitational constant; 0: 1
@@ -372,6 +377,9 @@ module kyoho
         real(c_double) :: time = 0                          ! at the start
         real(c_double) :: approach_distance = 0             ! below it two bodies have an approach
         real(c_double) :: subsystem_radius = 0              ! below it bodies form subsystems; huge: chosen
+        real(c_double) :: speed_of_light = 0                ! for relativistic terms in subsystems; 0: none
+        integer(c_int32_t) :: on_collision = 0              ! KYOHO_ON_COLLISION_...
+        integer(c_int32_t) :: reserved = 0
     end type
 
     ! Bodies to add to an integrator, or to change there.

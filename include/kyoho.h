@@ -128,6 +128,8 @@ enum {
     KYOHO_ENCOUNTER_APPROACH = 1,
     // They are nearer than the sum of their radii.
     KYOHO_ENCOUNTER_COLLISION = 2,
+    // They have reached the innermost stable orbit around one another, and are one body.
+    KYOHO_ENCOUNTER_MERGER = 3,
 };
 
 // The reason why an evolution ended.
@@ -135,7 +137,7 @@ typedef int32_t kyoho_evolution_end;
 enum {
     // The bodies have reached the time.
     KYOHO_EVOLUTION_END_TIME = 0,
-    // Some bodies encounter each other.
+    // Some bodies encounter each other, and this ends an evolution.
     KYOHO_EVOLUTION_END_ENCOUNTER = 1,
     // As many block steps were made as were allowed.
     KYOHO_EVOLUTION_END_BLOCK_STEPS = 2,
@@ -238,6 +240,15 @@ enum {
     KYOHO_NUMBER_TYPE_I32 = 5,
     // Integers of 32 bits that are never negative.
     KYOHO_NUMBER_TYPE_U32 = 6,
+};
+
+// What becomes of bodies that collide.
+typedef int32_t kyoho_on_collision;
+enum {
+    // They end the evolution, and stay as they are.
+    KYOHO_ON_COLLISION_END = 0,
+    // They become one body, and the evolution goes on.
+    KYOHO_ON_COLLISION_MERGE = 1,
 };
 
 // Bodies at one time, and the integrator that advances them: by a Hermite scheme of order 4, 6 or
@@ -810,12 +821,25 @@ typedef struct kyoho_integrator_options {
     // the inner half of them, or of all up to nine, over their number. 0: none form. Without
     // softening, in orders 4, 6 and 8.
     double subsystem_radius;
+    // The speed of light, in the units of the bodies: those of a subsystem pull one another with
+    // the post-Newtonian terms of the orders 1, 2 and 2.5. Two that come nearer than 6 G M / c^2
+    // become one, which is an encounter: the heavier one, or that which was added earlier, has
+    // their mass, momentum and volume, and the other one is removed. 0: without such terms, which
+    // no other bodies have.
+    double speed_of_light;
+    // What becomes of bodies that collide, of `kyoho_on_collision`. With KYOHO_ON_COLLISION_MERGE
+    // they become one in the same way, and evolutions go on after that and after mergers by
+    // relativity.
+    kyoho_on_collision on_collision;
+    // 0; there is no meaning in it yet.
+    int32_t reserved;
 } kyoho_integrator_options;
 
 // A kyoho_integrator_options with nothing set.
 #define KYOHO_INTEGRATOR_OPTIONS_INIT \
     {(int32_t)sizeof(kyoho_integrator_options), \
-     0, 0, 0, 0, 0, 0, 0, 0, 0}
+     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+     0, 0}
 
 // Bodies to add to an integrator, or to change there. Begin with KYOHO_BODIES_INIT, and set what
 // you have. Each array has an element, or a row of 3 numbers, for every body.
@@ -833,7 +857,8 @@ typedef struct kyoho_bodies {
     // The velocities, in rows; without them bodies that are added are at rest.
     struct kyoho_const_reals velocities;
     // The radii: two bodies that are nearer than the sum of theirs collide, at any time in a step,
-    // which ends an evolution at the end of that block step. Two without a radius never collide.
+    // which ends an evolution at the end of that block step, or makes them one there, see
+    // `kyoho_on_collision`. Two without a radius never collide.
     // Without them those of bodies that are added are 0.
     struct kyoho_const_reals radii;
     // The groups, see `kyoho_integrator_add_group`; without them bodies that are added are of group
@@ -951,7 +976,8 @@ typedef struct kyoho_evolution {
     double time;
     // The number of block steps.
     uint64_t block_steps;
-    // The number of encounters that ended it, see `kyoho_integrator_encounters`.
+    // The number of encounters that ended it, or after which two bodies were one, see
+    // `kyoho_integrator_encounters`.
     int32_t encounter_count;
     // 0; there is no meaning in it yet.
     int32_t reserved;
@@ -1000,7 +1026,7 @@ typedef struct kyoho_binaries {
     {(int32_t)sizeof(kyoho_binaries), \
      0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}
 
-// The places where the encounters that ended an evolution are written to. Begin with
+// The places where the encounters of an evolution are written to. Begin with
 // KYOHO_ENCOUNTERS_INIT, and set what you want. Each array has an element for every encounter.
 typedef struct kyoho_encounters {
     // The size of this structure in bytes.
@@ -1009,12 +1035,14 @@ typedef struct kyoho_encounters {
     int32_t capacity;
     // The reason of each, of `kyoho_encounter_kind`.
     struct kyoho_integers kinds;
-    // The identifier of one of the bodies, the one that was added earlier.
+    // The identifier of one of the bodies, the one that was added earlier. Where they have become
+    // one, one of the two identifiers has no body any more.
     struct kyoho_long_integers first;
     // The identifier of the other one.
     struct kyoho_long_integers second;
     // The distance of each. That of a collision is the least one in the step at whose end it was
-    // noticed, that of an approach the one at that end.
+    // noticed, that of an approach the one at that end, and that of a merger the one at which they
+    // merged.
     struct kyoho_reals distances;
     // The time at which they had this distance.
     struct kyoho_reals times;
@@ -1880,9 +1908,10 @@ kyoho_result kyoho_integrator_add_law(struct kyoho_integrator *integrator,
 kyoho_result kyoho_integrator_law_energy(struct kyoho_integrator *integrator, double *energy);
 
 // Advances all bodies to a time, which may not lie before theirs, or until something ends it
-// earlier: an approach, which is looked for at the ends of block steps, a collision in a step that
-// ends then, or `evolve_options`. Whatever the reason, all bodies are at one time then, from which
-// a further call goes on. `evolve_options` and `evolution`, which is told the reason, may be NULL.
+// earlier: an approach, which is looked for at the ends of block steps, a collision or a merger in
+// a step that ends then, unless bodies become one and go on, or `evolve_options`. Whatever the
+// reason, all bodies are at one time then, from which a further call goes on. `evolve_options` and
+// `evolution`, which is told the reason, may be NULL.
 //
 // All bodies meet at the end of each call, so steps are no longer than the time to it, and the
 // bits of bodies depend on the times of calls. They do not depend on the number of threads.
@@ -1891,11 +1920,11 @@ kyoho_result kyoho_integrator_law_energy(struct kyoho_integrator *integrator, do
 // where it returns anything but 0 on one, the evolution ends on all after the same block step. An
 // error on one is that of all.
 //
-// Errors, after which bodies are where they were, or in order 2 at the end of a step:
-// KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of the bodies, or a field
-// of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position without softening),
-// KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY. The text of KYOHO_NOT_FINITE names
-// the body and the field that gives it such a number.
+// Errors, after which bodies are where they were, or where the last two became one, or in order 2
+// at the end of a step: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of
+// the bodies, or a field of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position
+// without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY. The text of
+// KYOHO_NOT_FINITE names the body and the field that gives it such a number.
 kyoho_result kyoho_integrator_evolve(struct kyoho_integrator *integrator,
                                      double time,
                                      const struct kyoho_evolve_options *evolve_options,
@@ -1914,7 +1943,8 @@ kyoho_result kyoho_integrator_binary_count(struct kyoho_integrator *integrator, 
 kyoho_result kyoho_integrator_binaries(struct kyoho_integrator *integrator,
                                        const struct kyoho_binaries *binaries);
 
-// Writes the encounters that ended the last evolution, until bodies are added, changed or removed.
+// Writes the encounters of the last evolution, until bodies are added, changed or removed: those
+// that ended it, and those after which two bodies were one.
 //
 // Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
 // KYOHO_BAD_OPTION (a stride that is not allowed), KYOHO_BUFFER_TOO_SMALL.

@@ -12,6 +12,7 @@ fn header() -> String {
         "crates/kyoho-core/src/interaction.rs",
         "crates/kyoho-core/src/block.rs",
         "crates/kyoho-hal/src/lib.rs",
+        "crates/kyoho-integrators/src/cluster/choices.rs",
         "crates/kyoho-integrators/src/cluster/evolution.rs",
         "crates/kyoho-integrators/src/encounters.rs",
         "crates/kyoho-integrators/src/fields/function.rs",

@@ -129,6 +129,14 @@ class Cluster(Handle):
     subsystem_radius : float
         The distance below which bodies form subsystems. None: half the radius of the inner half of the
         bodies, or of all up to nine, over their number, chosen whenever bodies were changed.
+    speed_of_light : float
+        That in the units of the bodies. With it those of a subsystem have the post-Newtonian terms 1, 2
+        and 2.5. Two that come nearer than ``6 G M / c^2`` become one, which is an encounter: the heavier
+        one, or that which was added earlier, has their mass, momentum and volume, and the other one is
+        removed. None: no such terms, which no other bodies have.
+    on_collision : "end" or "merge"
+        What becomes of bodies that collide: they end an evolution and stay as they are; or they become
+        one in the same way, and evolutions go on after that and after mergers by relativity.
     accuracy, theta, backend, devices, threads, crossover
         As for :class:`kyoho.System`.
     communicator
@@ -188,6 +196,8 @@ class Cluster(Handle):
         approach_distance: float | None = None,
         subsystems: bool = False,
         subsystem_radius: float | None = None,
+        speed_of_light: float | None = None,
+        on_collision: str = "end",
         accuracy: float | None = None,
         theta: float | None = None,
         backend: str | None = None,
@@ -214,15 +224,22 @@ class Cluster(Handle):
             eps = self._plain("eps", eps, "length")
             approach_distance = self._plain("approach_distance", approach_distance, "length")
             subsystem_radius = self._plain("subsystem_radius", subsystem_radius, "length")
+            speed_of_light = self._plain("speed_of_light", speed_of_light, "speed")
             dt_max, dt_min = self._plain("dt_max", dt_max, "time"), self._plain("dt_min", dt_min, "time")
             time = self._plain("time", time, "time")
             plain = {"eps": eps, "approach_distance": approach_distance, "subsystem_radius": subsystem_radius}
-            self._options.update(plain, dt_max=dt_max, dt_min=dt_min, time=time)
+            self._options.update(plain, dt_max=dt_max, dt_min=dt_min, time=time, speed_of_light=speed_of_light)
             radius = float("inf")
             if subsystem_radius is not None:
                 radius = number("subsystem_radius", subsystem_radius, above=0)
             if not subsystems and subsystem_radius is not None:
                 raise Error("subsystem_radius is given without subsystems; allowed: subsystems=True")
+            light = 0.0
+            if speed_of_light is not None:
+                light = number("speed_of_light", speed_of_light, above=0)
+            if not subsystems and speed_of_light is not None:
+                allowed = "subsystems=True, whose bodies alone have relativistic terms"
+                raise Error(f"speed_of_light is given without subsystems; allowed: {allowed}")
             options = _options(order, precision, None, backend, devices, threads, crossover, accuracy, theta)
             given = structures.IntegratorOptions(
                 sizeof(structures.IntegratorOptions),
@@ -235,6 +252,8 @@ class Cluster(Handle):
                 number("time", time),
                 number_or_none("approach_distance", approach_distance) or 0.0,
                 radius if subsystems else 0.0,
+                light,
+                chosen("on_collision", on_collision, structures.ON_COLLISION),
             )
         except Exception:
             self._tell_ranks(lambda: library.kyoho_integrator_create(byref(self._refused()), None, byref(c_void_p())))
@@ -429,8 +448,8 @@ class Cluster(Handle):
             None: they are at rest.
         radii : (n,)
             Bodies that are nearer than the sum of their radii collide, at any time in a step, which
-            ends an evolution at the end of that block step. None: 0. Two bodies whose radii are 0
-            never collide.
+            ends an evolution at the end of that block step, or makes them one there, as
+            ``on_collision`` says. None: 0. Two bodies whose radii are 0 never collide.
         identifiers : (n,) of int64
             None: numbers above all that were used before, from 0 on.
         groups : int or (n,) of int32
@@ -880,7 +899,7 @@ class Cluster(Handle):
         progress_seconds: float = 0.1,
     ) -> Evolution:
         """Advances all bodies to a time, which may not lie before theirs, or until something ends it
-        earlier: a collision, an approach, or one of the parameters. Whatever the reason, all bodies
+        earlier: a collision or a merger, an approach, or one of the parameters. Whatever the reason, all bodies
         are at one time then, from which a further call goes on. Ctrl-C ends it in the main thread,
         and then all bodies are at one time too. Over ranks, what ends it on one ends it on all, after
         the same block step; where only others ended it, ``end`` is ``"caller"``.
@@ -1001,7 +1020,7 @@ class Cluster(Handle):
         return Encounter(kind, first, second, self._given(distance, "length"), self._given(time, "time"))
 
     def _encounters(self, count: int) -> list[Encounter]:
-        """The encounters that ended the last evolution."""
+        """The encounters of the last evolution."""
         if count == 0:
             return []
         structure = structures.Encounters(sizeof(structures.Encounters), count)

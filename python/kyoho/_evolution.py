@@ -39,14 +39,16 @@ class Encounter(NamedTuple):
 
     kind: str
     """``"collision"``: they are nearer than the sum of their radii; ``"approach"``: they are nearer
-    than ``approach_distance``."""
+    than ``approach_distance``; ``"merger"``: they have reached the innermost stable orbit around one
+    another, and are one body."""
     first: int
     """The identifier of the body that was added earlier."""
     second: int
-    """The identifier of the other one."""
+    """The identifier of the other one. Where they have become one, that of the lighter one has no body any
+    more."""
     distance: float
     """Their distance, softening not included: of a collision the least one in the step in which it was
-    found, of an approach the one at the end of a block step."""
+    found, of an approach the one at the end of a block step, of a merger the one at which they merged."""
     time: float
     """The time at which they had this distance."""
 
@@ -75,7 +77,7 @@ class Evolution(NamedTuple):
     block_steps: int
     """The number of block steps."""
     encounters: list[Encounter]
-    """The encounters that ended it."""
+    """The encounters that ended it, and those after which two bodies were one."""
     closest: Encounter | None
     """The closest approach of two bodies in the course of it; None in order 2, which finds none."""
     closest_time: float

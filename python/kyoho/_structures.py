@@ -18,10 +18,12 @@ SCOPES = {"full": 1, "regular": 2}
 BACKENDS = {"cpu": 1, "cuda": 2, "opencl": 3}
 CRITERIA = {"by mass": 1, "plain": 2}
 STEP_CRITERIA = {"usual": 0, "order": 1, "average": 2}
+
+ON_COLLISION = {"end": 0, "merge": 1}
 FIELD_VALUES = {"potential": 0, "acceleration": 1, "jerk": 2}
 EVOLUTION_ENDS = {"time": 0, "encounter": 1, "block steps": 2, "caller": 3}
 FEW_BODY_ENDS = {"time": 0, "escape": 1, "exchange": 2, "collision": 3, "steps": 4, "no step": 5, "merger": 6}
-ENCOUNTERS = {"approach": 1, "collision": 2}
+ENCOUNTERS = {"approach": 1, "collision": 2, "merger": 3}
 
 _COUNTS = ctypes.POINTER(c_int32)
 AllGatherCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_int32, c_void_p, _COUNTS, _COUNTS)
@@ -230,6 +232,9 @@ class IntegratorOptions(ctypes.Structure):
         ("time", c_double),
         ("approach_distance", c_double),
         ("subsystem_radius", c_double),
+        ("speed_of_light", c_double),
+        ("on_collision", c_int32),
+        ("reserved", c_int32),
     ]
 
 

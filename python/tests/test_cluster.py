@@ -653,3 +653,48 @@ def test_subsystems_need_points_and_a_hermite_scheme():
             kyoho.Cluster(backend="cpu", subsystems=True, **choices)
     with pytest.raises(kyoho.Error, match="subsystems=True"):
         kyoho.Cluster(backend="cpu", subsystem_radius=0.1)
+
+
+def merging(**choices):
+    """A binary that soon merges, and a body far from it."""
+    cluster = kyoho.Cluster(backend="cpu", threads=1, subsystems=True, speed_of_light=1000, **choices)
+    cluster.add([[4e-5, 0, 0], [-4e-5, 0, 0]], [0.5, 0.5], [[0, 55, 0], [0, -55, 0]], identifiers=[3, 8])
+    cluster.add([[1, 0, 0]], [1e-3], [[0, 1, 0]])
+    return cluster
+
+
+def test_two_bodies_merge_by_relativity():
+    for on_collision, end in (("end", "encounter"), ("merge", "time")):
+        cluster = merging(on_collision=on_collision)
+        cluster.evolve(0.001)
+        cluster = pickle.loads(pickle.dumps(cluster))
+        before = cluster.masses @ cluster.velocities
+        evolution = cluster.evolve(0.0625)
+        (merger,) = evolution.encounters
+        assert evolution.end == end and merger[:3] == ("merger", 3, 8)
+        # Peters 1964, with some per cent of the next orders.
+        assert merger.time == pytest.approx(5 / 64 * 8e-5**4 * 1e15, rel=0.2)
+        assert merger.distance == pytest.approx(6e-6, rel=1e-6)
+        assert cluster.identifiers.tolist() == [3, 9] and cluster.masses.tolist() == [1.0, 1e-3]
+        assert cluster.masses @ cluster.velocities == pytest.approx(before, abs=1e-9)
+        assert cluster.evolve(0.125).encounters == []
+
+
+def test_bodies_that_collide_become_one_if_they_are_to():
+    cluster = kyoho.Cluster(backend="cpu", threads=1, on_collision="merge")
+    cluster.add([[0.5, 0, 0], [-0.5, 0, 0]], [0.25, 0.5], [[0, 0.1, 0], [0, 0, 0]], radii=[0.01, 0.02])
+    evolution = cluster.evolve(2.0)
+    assert evolution.end == "time" and [found.kind for found in evolution.encounters] == ["collision"]
+    assert cluster.identifiers.tolist() == [1] and cluster.masses.tolist() == [0.75]
+    assert cluster.radii[0] == pytest.approx((0.01**3 + 0.02**3) ** (1 / 3))
+    assert cluster.velocities[0] == pytest.approx([0, 0.1 / 3, 0], abs=1e-6)
+
+
+def test_choices_of_mergers_that_mean_nothing_are_named():
+    for light in (0, -1.0, float("nan"), float("inf"), "fast"):
+        with pytest.raises(kyoho.Error, match="speed_of_light"):
+            kyoho.Cluster(backend="cpu", subsystems=True, speed_of_light=light)
+    with pytest.raises(kyoho.Error, match="without subsystems; allowed: subsystems=True, whose bodies alone"):
+        kyoho.Cluster(backend="cpu", speed_of_light=100.0)
+    with pytest.raises(kyoho.Error, match="on_collision"):
+        kyoho.Cluster(backend="cpu", on_collision="bounce")

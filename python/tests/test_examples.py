@@ -103,3 +103,12 @@ def test_black_holes(tmp_path):
     # Their speed is a seventh of that of light, so Peters' time has an error of a tenth.
     assert all(abs(merger / time - 1) < 0.15 for *_, merger in rows) and abs(rows[-1][-1] / time - 1) < 0.02
     assert rows[-1][2] < rows[0][2] / 2
+
+
+def test_merging_black_holes(tmp_path):
+    options = ("--stars", "30", "--axis", "0.03", "--eccentricity", "0.9", "--rows", "8")
+    *rows, (time, bodies, _, _, expected) = run("merging_black_holes.py", tmp_path, *options)
+    # The stars hardly change when Peters says that they merge.
+    assert bodies == 31 and abs(time / expected - 1) < 1e-2
+    assert len(rows) >= 7 and all(row[1] == 32 and abs(row[4] / time - 1) < 1e-2 for row in rows)
+    assert all(one[2] > other[2] and one[3] > other[3] for one, other in zip(rows, rows[1:]))

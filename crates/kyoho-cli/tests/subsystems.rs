@@ -143,3 +143,61 @@ fn subsystems_are_for_hermite_schemes_without_softening() {
     assert!(of_snapshot.contains("--subsystems is in the snapshot with --eps 0.1; allowed"), "{of_snapshot}");
     assert!(report(&format!("{resume} --eps 0.1 --subsystems 0")).unwrap()["binaries"].is_null());
 }
+
+/// Writes a binary that soon merges before two bodies far from it, and returns the path.
+fn merging(folder: &Path) -> PathBuf {
+    let lines = "0.4 4.8e-5 0 0 0 66 0\n0.6 -3.2e-5 0 0 0 -44 0\n1e-3 1 0 0 0 1 0\n1e-3 0 2 0 -0.7 0 0\n";
+    let path = folder.join("merging.txt");
+    std::fs::write(&path, lines).expect("a file");
+    path
+}
+
+#[test]
+fn two_bodies_merge_and_the_run_goes_on() {
+    let folder = folder("merging");
+    let bodies = merging(&folder).display().to_string();
+    let to = |name: &str| folder.join(name).display().to_string();
+    for (order, format, extension) in [(4, "text", "txt"), (6, "hdf5", "h5"), (8, "text", "txt")] {
+        let options = format!("--order {order} --t-end 0.015625 --interval 0.001953125 --format {format} --overwrite");
+        let with = format!("{bodies} {options} --subsystems 1e-3 --speed-of-light 1000 --output");
+        let of_whole = report(&format!("{with} {}", to("whole"))).unwrap();
+        let mergers = of_whole["mergers"].as_array().unwrap();
+        assert_eq!((mergers.len(), of_whole["speed_of_light"].as_f64()), (1, Some(1000.0)));
+        // The heavier one stays.
+        assert_eq!(mergers[0]["bodies"], serde_json::json!([2, 1]));
+        let number = |name: &str| mergers[0][name].as_f64().unwrap();
+        assert!(number("time") > 0.002 && number("time") < 0.005, "{mergers:?}");
+        assert!((number("distance") / 6e-6 - 1.0).abs() < 1e-6, "{mergers:?}");
+        // From before it and from after it.
+        for from in [1, 4] {
+            let from = format!("{}/snapshot-00000{from}.{extension}", to("whole"));
+            let part = report(&format!("--resume {from} {options} --output {}", to("part"))).unwrap();
+            assert_eq!(part["final_energy"], of_whole["final_energy"]);
+            let last = format!("snapshot-000008.{extension}");
+            let [whole, part] = ["whole", "part"].map(|name| std::fs::read(folder.join(name).join(&last)).unwrap());
+            assert!(whole == part, "order {order} {from}");
+            if format == "text" {
+                let text = String::from_utf8(whole).unwrap();
+                assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 3);
+                assert!(text.contains("\n# speed-of-light 1000\n"), "{text}");
+            }
+        }
+    }
+    let options = "--subsystems 1e-3 --speed-of-light 1000 --t-end 0.01 --backend cpu";
+    let text = String::from_utf8(run(&format!("run {bodies} {options}")).stdout).unwrap();
+    assert!(text.contains("\nmergers         1, the last of bodies 2 and 1 at time 0.00"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_speed_of_light_is_positive_and_that_of_subsystems() {
+    for wrong in ["0", "-1", "nan", "inf"] {
+        let error = report(&format!("--plummer 8 --subsystems --speed-of-light {wrong}")).unwrap_err();
+        assert!(
+            error.to_lowercase().contains(&format!("--speed-of-light is {wrong}; allowed: above 0, at")),
+            "{error}"
+        );
+    }
+    let error = report("--plummer 8 --speed-of-light 100").unwrap_err();
+    assert!(error.contains("--speed-of-light is given without --subsystems; allowed: with these"), "{error}");
+}

@@ -5,12 +5,17 @@
 //! J. Touma and F. Namouni, AJ 137 (2009) 3706, write it with the vectors of the eccentricity, `e`, and
 //! of the angular momentum, `j`, whose length is that of a circular orbit divided out. The energy that
 //! a tide adds and takes within an orbit is kept to first order: the energy of an orbit and that in the
-//! tide have a constant sum.
+//! tide have a constant sum. Relativity turns the orbit in its plane and makes it narrow
+//! ([`Relativity`]).
+
+mod relativity;
 
 use crate::vector::{Vector, ZERO, add_scaled, cross, difference, dot, norm, scaled, sum};
 
 /// A symmetric tensor: xx, yy, zz, xy, xz, yz.
 pub type Tensor = [f64; 6];
+
+pub use relativity::Relativity;
 
 /// Returns the product of a tensor and a vector.
 pub fn applied(tensor: &Tensor, [x, y, z]: Vector) -> Vector {
@@ -59,32 +64,42 @@ pub fn mean_products(mass: f64, separation: Vector, velocity: Vector) -> Tensor 
 
 /// Moves two bound bodies over a time much longer than their period, in a tide much weaker than their
 /// pull, which `tide` returns for each part of the time from 0 to 1. `mass` is the gravitational
-/// constant times the sum of the masses.
+/// constant times the sum of the masses. Returns separation and velocity, and how much of the time has
+/// passed: less than all where relativity has become strong.
 pub fn advance(
     mass: f64,
     (separation, velocity): (Vector, Vector),
     time: f64,
     tide: impl Fn(f64) -> Tensor,
-) -> (Vector, Vector) {
+    relativity: Option<&Relativity>,
+) -> ((Vector, Vector), f64) {
+    let velocity = relativity.map_or(velocity, |terms| terms.newtonian(separation, velocity));
     let mut ellipse = Ellipse::of(mass, separation, velocity);
     let before = tide(0.0);
     // The energy without what the tide adds and takes within an orbit.
     let osculating = -0.5 * mass / ellipse.semi_major_axis;
-    let mut mean = osculating;
     for _ in 0..CORRECTIONS {
-        mean = osculating + ellipse.tidal_energy(&before, separation);
+        let mean = osculating + ellipse.tidal_energy(&before, separation);
         ellipse.semi_major_axis = -0.5 * mass / mean;
     }
-    ellipse.turn(mass, time, &tide);
+    let passed = match relativity {
+        Some(terms) => terms.pass(&mut ellipse, time, &tide),
+        None => {
+            ellipse.turn(mass, time, &tide);
+            time
+        }
+    };
     let motion = (mass / ellipse.semi_major_axis.powi(3)).sqrt();
-    ellipse.anomaly += std::f64::consts::TAU * (motion * time / std::f64::consts::TAU).fract();
-    let (axis, after) = (ellipse.semi_major_axis, tide(1.0));
+    ellipse.anomaly += std::f64::consts::TAU * (motion * passed / std::f64::consts::TAU).fract();
+    let (axis, after) = (ellipse.semi_major_axis, tide(passed / time));
+    let mean = -0.5 * mass / axis;
     for _ in 0..CORRECTIONS {
         let (there, _) = ellipse.state(mass);
         let in_tide = Ellipse { semi_major_axis: axis, ..ellipse }.tidal_energy(&after, there);
         ellipse.semi_major_axis = -0.5 * mass / (mean - in_tide);
     }
-    ellipse.state(mass)
+    let (separation, velocity) = ellipse.state(mass);
+    ((separation, relativity.map_or(velocity, |terms| terms.relativistic(separation, velocity))), passed)
 }
 
 impl Ellipse {
@@ -127,21 +142,30 @@ impl Ellipse {
         -0.5 * of(separation) + 0.25 * semi_major_axis * semi_major_axis * mean
     }
 
+    /// Returns how fast a tide turns the two vectors, in a time.
+    fn rates(&self, mass: f64, time: f64, tensor: &Tensor, [e, j]: [Vector; 2]) -> [Vector; 2] {
+        let factor = 0.5 * self.semi_major_axis * (self.semi_major_axis / mass).sqrt() * self.semi_major_axis * time;
+        let trace = tensor[0] + tensor[1] + tensor[2];
+        let (of_e, of_j) = (applied(tensor, e), applied(tensor, j));
+        let by_e = difference(scaled(5.0, of_e), scaled(trace, e));
+        let of = |plus: [Vector; 2], minus: [Vector; 2]| {
+            scaled(factor, difference(cross(plus[0], plus[1]), cross(minus[0], minus[1])))
+        };
+        [of([j, by_e], [e, of_j]), of([e, by_e], [j, of_j])]
+    }
+
+    /// Returns the largest turn by a tide in a time.
+    fn largest_turn(&self, mass: f64, time: f64, tide: &impl Fn(f64) -> Tensor) -> f64 {
+        let here = [self.eccentricity, self.momentum];
+        let largest = [0.0, 0.5, 1.0].map(|part| self.rates(mass, time, &tide(part), here).map(norm));
+        largest.as_flattened().iter().fold(0.0f64, |turn, rate| turn.max(*rate))
+    }
+
     /// Turns the orbit as a tide does over a time.
     fn turn(&mut self, mass: f64, time: f64, tide: &impl Fn(f64) -> Tensor) {
-        let factor = 0.5 * self.semi_major_axis * (self.semi_major_axis / mass).sqrt() * self.semi_major_axis * time;
-        let rates = |[e, j]: [Vector; 2], part: f64| {
-            let tensor = tide(part);
-            let trace = tensor[0] + tensor[1] + tensor[2];
-            let (of_e, of_j) = (applied(&tensor, e), applied(&tensor, j));
-            let by_e = difference(scaled(5.0, of_e), scaled(trace, e));
-            let of = |plus: [Vector; 2], minus: [Vector; 2]| {
-                scaled(factor, difference(cross(plus[0], plus[1]), cross(minus[0], minus[1])))
-            };
-            [of([j, by_e], [e, of_j]), of([e, by_e], [j, of_j])]
-        };
-        let largest = [0.0, 0.5, 1.0].map(|part| rates([self.eccentricity, self.momentum], part).map(norm));
-        let turn = largest.as_flattened().iter().fold(0.0f64, |turn, rate| turn.max(*rate));
+        let orbit = *self;
+        let rates = |vectors: [Vector; 2], part: f64| orbit.rates(mass, time, &tide(part), vectors);
+        let turn = self.largest_turn(mass, time, tide);
         let steps = (turn / LARGEST_TURN).ceil().clamp(1.0, MOST_STEPS);
         for step in 0..steps as usize {
             let at = |part: f64| (step as f64 + part) / steps;

@@ -7,6 +7,7 @@ mod fields;
 mod forces;
 mod groups;
 mod laws;
+mod mergers;
 mod over_ranks;
 mod state;
 
@@ -18,7 +19,7 @@ use kyoho_few_body::Binary;
 use kyoho_ranks::{SharedSystem, Team};
 
 pub use changes::Change;
-pub use choices::Choices;
+pub use choices::{Choices, OnCollision};
 pub use evolution::{Evolution, EvolutionEnd};
 pub use over_ranks::Progress;
 
@@ -52,8 +53,8 @@ pub struct Cluster {
     is_changed: bool,
     /// Whether radii have, or the bodies that have one.
     has_other_radii: bool,
-    /// The encounters that ended the last evolution, if no bodies were given since.
-    encounters: Vec<Encounter>,
+    /// The encounters of the last evolution, of bodies by their identifiers, if no bodies were given since.
+    encounters: Vec<Encounter<i64>>,
     /// The last close passage that changed an energy, of bodies by their identifiers.
     energy_jump: Option<([i64; 2], EnergyJump)>,
 }
@@ -221,6 +222,8 @@ mod collision_tests;
 mod field_tests;
 #[cfg(test)]
 mod group_tests;
+#[cfg(test)]
+mod merger_tests;
 #[cfg(test)]
 mod rank_tests;
 #[cfg(test)]

@@ -12,24 +12,27 @@ pub enum EncounterKind {
     Approach = 1,
     /// They are nearer than the sum of their radii.
     Collision = 2,
+    /// They have reached the innermost stable orbit around one another, and are one body.
+    Merger = 3,
 }
 
 /// An encounter of two bodies.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Encounter {
+pub struct Encounter<Name = usize> {
     /// The reason.
     pub kind: EncounterKind,
-    /// The places of the two bodies among all, from 0, the lower one first.
-    pub bodies: [usize; 2],
-    /// Their distance. That of a collision is the least one in the step at whose end it was noticed,
-    /// that of an approach the one at that end.
+    /// The places of the two bodies among all, from 0, the lower one first; or their identifiers in that
+    /// order.
+    pub bodies: [Name; 2],
+    /// Their distance. That of a collision is the least one in the step at whose end it was noticed, that
+    /// of an approach the one at that end, and that of a merger the one at which they merged.
     pub distance: f64,
     /// The time at which they had this distance, since the start of the interval.
     pub time: f64,
 }
 
 /// The distances at which bodies have an encounter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Encounters {
     /// The distance of approaches; 0 if they do not count.
     approach: f64,
@@ -116,12 +119,8 @@ impl Encounters {
         Ok(())
     }
 
-    /// Keeps the collision of two bodies.
-    pub fn collide(&mut self, bodies: [usize; 2], distance: f64, time: f64) -> Result<()> {
-        self.put(EncounterKind::Collision, bodies, distance, time)
-    }
-
-    fn put(&mut self, kind: EncounterKind, [one, other]: [usize; 2], distance: f64, time: f64) -> Result<()> {
+    /// Keeps an encounter of two bodies.
+    pub fn put(&mut self, kind: EncounterKind, [one, other]: [usize; 2], distance: f64, time: f64) -> Result<()> {
         let bodies = [one.min(other), one.max(other)];
         memory::push(&mut self.found, Encounter { kind, bodies, distance, time }, WHAT)
     }

@@ -8,7 +8,7 @@ use kyoho_methods::device_arrays::Motion;
 use kyoho_ranks::SharedSystem;
 
 use super::body::{Body, Vector, add, sum, vector};
-use super::encounters::{Encounter, Encounters};
+use super::encounters::{Encounter, EncounterKind, Encounters};
 use super::fields::Fields;
 use super::group_sums::GroupSums;
 use super::groups::Groups;
@@ -16,7 +16,7 @@ use super::hermite::MOST;
 use super::laws::{Acting, Felt, Laws};
 use super::numbering::Numbering;
 use super::plan::{Plan, whole};
-use super::subsystems::Subsystem;
+use super::subsystems::{Subsystem, SubsystemRules};
 use super::sweeps::{Path, Spheres};
 use super::{Approach, Counts, GoOn, Integrator};
 
@@ -274,7 +274,8 @@ impl Leapfrog {
                     }
                     match own.against(&path(other)).nearest(radii[number] + radii[other]) {
                         Some((distance, part)) => {
-                            encounters.collide([number, other], distance, time - (1.0 - part) * step)
+                            let time = time - (1.0 - part) * step;
+                            encounters.put(EncounterKind::Collision, [number, other], distance, time)
                         }
                         None => Ok(()),
                     }
@@ -349,8 +350,8 @@ fn sinks(bodies: &[Body], softening: f64) -> impl ExactSizeIterator<Item = Sink>
 }
 
 impl Integrator for Leapfrog {
-    fn set_subsystems(&mut self, radius: Option<f64>) -> Result<()> {
-        match radius {
+    fn set_subsystems(&mut self, rules: Option<SubsystemRules>) -> Result<()> {
+        match rules {
             None => Ok(()),
             Some(_) => Err(Error::BadOption {
                 name: "subsystems".into(),

@@ -35,17 +35,18 @@ use hermite::{Hermite, Scheme};
 use laws::Laws;
 use leapfrog::Leapfrog;
 use plan::Plan;
-use subsystems::Subsystem;
+use subsystems::{Subsystem, SubsystemRules};
 
 /// The closest approach of two bodies.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Approach {
+pub struct Approach<Name = usize> {
     /// Their distance, softening not included.
     pub distance: f64,
     /// The time since the start of the interval.
     pub time: f64,
-    /// The places of the two bodies among all, from 0, the lower one first.
-    pub bodies: [usize; 2],
+    /// The places of the two bodies among all, from 0, the lower one first; or their identifiers in that
+    /// order.
+    pub bodies: [Name; 2],
 }
 
 /// A close passage of two bodies after which they had another energy than before, or in which steps
@@ -161,12 +162,13 @@ pub trait Integrator {
     /// Returns the encounters that ended the last interval.
     fn encounters(&self) -> &[Encounter];
 
-    /// Lets close bodies move together as subsystems, that form within a radius, or within one that is
-    /// chosen at each start if it is 0; then [`Integrator::start`] has to follow. `None` ends that.
+    /// Lets close bodies move together as subsystems; then [`Integrator::start`] has to follow. `None` ends
+    /// that. With a speed of light two bodies that merge end an interval: the heavier one has their mass
+    /// and momentum then, and the other one, without mass, has to be removed.
     ///
     /// # Errors
     /// With softening, and in order 2.
-    fn set_subsystems(&mut self, radius: Option<f64>) -> Result<()>;
+    fn set_subsystems(&mut self, rules: Option<SubsystemRules>) -> Result<()>;
 
     /// Whether close bodies move together as subsystems.
     fn has_subsystems(&self) -> bool {
@@ -178,10 +180,10 @@ pub trait Integrator {
         (&[], 0.0)
     }
 
-    /// Goes on without the subsystems of bodies that were removed. `stay` says of each place whether its
-    /// body stays.
-    fn keep_subsystems(&mut self, stay: &[bool]) {
-        let _ = stay;
+    /// Goes on without the subsystems of bodies that were removed. `places` has the new place of each body
+    /// that stays.
+    fn keep_subsystems(&mut self, places: &[Option<usize>]) {
+        let _ = places;
     }
 
     /// Returns the last of the close passages of the last interval that changed an energy. The

@@ -31,6 +31,15 @@ pub struct Subsystem {
     pub time: f64,
 }
 
+/// How subsystems form, and how their bodies move.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SubsystemRules {
+    /// The distance at which they form; 0 for one that is chosen at each start.
+    pub radius: f64,
+    /// The speed of light, if their bodies have relativistic terms.
+    pub speed_of_light: Option<f64>,
+}
+
 /// What others see of two bodies that stay near one another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct MeanOrbit {

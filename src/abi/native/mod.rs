@@ -70,6 +70,9 @@ pub type kyoho_evolution_end = i32;
 /// The number of a [`FewBodyEnd`](few_body::FewBodyEnd).
 #[allow(non_camel_case_types)]
 pub type kyoho_few_body_end = i32;
+/// The number of an [`OnCollision`](kyoho_integrators::cluster::OnCollision).
+#[allow(non_camel_case_types)]
+pub type kyoho_on_collision = i32;
 /// The number of a [`StepCriterion`](kyoho_integrators::plan::StepCriterion).
 #[allow(non_camel_case_types)]
 pub type kyoho_step_criterion = i32;

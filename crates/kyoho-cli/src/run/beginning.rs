@@ -4,6 +4,7 @@ use kyoho_integrators::Integrator;
 use kyoho_integrators::fields::Fields;
 use kyoho_integrators::groups::Groups;
 use kyoho_integrators::laws::Law;
+use kyoho_integrators::subsystems::SubsystemRules;
 use kyoho_ranks::{SharedSystem, Team};
 
 use crate::failure::Result;
@@ -17,8 +18,8 @@ pub struct Beside<'a> {
     pub fields: Fields,
     /// The laws.
     pub laws: Vec<Law>,
-    /// The distance at which subsystems form, if they do.
-    pub radius: Option<f64>,
+    /// How subsystems form and move, if they do.
+    pub rules: Option<SubsystemRules>,
     /// The groups of bodies, if these differ.
     pub groups: Option<&'a Groups>,
     /// The ranks, if each has a share of the bodies.
@@ -26,8 +27,8 @@ pub struct Beside<'a> {
 }
 
 /// Fails for laws that do not go together with subsystems.
-pub fn check(arguments: &Arguments, laws: &[Law], radius: Option<f64>) -> Result<()> {
-    if laws.is_empty() || radius.is_none() {
+pub fn check(arguments: &Arguments, laws: &[Law], rules: Option<SubsystemRules>) -> Result<()> {
+    if laws.is_empty() || rules.is_none() {
         return Ok(());
     }
     let value = if arguments.laws.is_empty() { "in the snapshot" } else { "given" };
@@ -40,11 +41,11 @@ pub fn check(arguments: &Arguments, laws: &[Law], radius: Option<f64>) -> Result
 pub fn integrator(
     system: SharedSystem,
     meeting: &mut Snapshot,
-    Beside { fields, laws, radius, groups, sharing }: Beside,
+    Beside { fields, laws, rules, groups, sharing }: Beside,
 ) -> Result<Box<dyn Integrator + Send>> {
     let bodies = std::mem::take(&mut meeting.bodies).into_owned();
     let before = meeting.subsystems.take();
-    if laws.is_empty() && radius.is_none() && groups.is_none() {
+    if laws.is_empty() && rules.is_none() && groups.is_none() {
         return Ok(kyoho_integrators::in_fields(system, &meeting.plan, bodies, fields)?);
     }
     let start = fields.start;
@@ -55,7 +56,8 @@ pub fn integrator(
     if let Some(groups) = groups {
         integrator.set_groups(Some(groups.copied()?))?;
     }
-    integrator.set_subsystems(radius)?;
+    integrator.set_subsystems(rules)?;
+    let radius = rules.map(|rules| rules.radius);
     let goes_on = radius.is_none() || before.as_ref().is_some_and(|before| Some(before.radius) == radius);
     let mut is_known = goes_on && bodies.iter().all(|body| body.step > 0.0);
     if let Some(team) = sharing {

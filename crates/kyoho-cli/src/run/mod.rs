@@ -3,6 +3,7 @@
 mod beginning;
 mod given;
 pub mod input;
+mod mergers;
 mod options;
 mod output;
 mod plot;
@@ -62,12 +63,12 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     let own = resumed.as_ref().map(|snapshot| &snapshot.softenings).or(input.as_ref().map(|input| &input.softenings));
     let different = given::softenings(own.and_then(|softenings| softenings.as_deref()), sharing)?;
     let mut groups = softenings::groups(arguments, &mut plan, different.as_deref())?;
-    let radius = subsystems::radius(arguments, (&plan, groups.as_ref()), resumed.as_ref())?;
+    let rules = subsystems::rules(arguments, (&plan, groups.as_ref()), resumed.as_ref())?;
     settings.precision = Some(plan.precision);
     let setup = settings.setup(plan.order, plan.precision)?;
     let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref(), ranks)?;
     let (law_settings, laws) = options::laws(arguments, &setup, resumed.as_ref(), ranks)?;
-    beginning::check(arguments, &laws, radius)?;
+    beginning::check(arguments, &laws, rules)?;
     sharing.map_or(Ok(()), |_| options::check_suits_shares(arguments, &laws))?;
     let from = resumed.as_ref().map_or(0.0, Snapshot::time);
     let until = from + intervals as f64 * plan.interval;
@@ -114,6 +115,7 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     if let (Some(groups), Some(softenings)) = (&groups, &start.softenings) {
         report.with_softenings(softenings::of_report(groups, softenings));
     }
+    report.with_mergers(rules.and_then(|rules| rules.speed_of_light));
     report.over(ranks);
     let watch = arguments.watch.filter(|_| ranks.is_first());
     let watch = watch.map(|port| Watch::new(port, report.title(), [from, until])).transpose()?;
@@ -131,9 +133,9 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     let mut acting = Fields::new(plan.gravity, setup.threads);
     acting.start = meeting.time();
     acting.replace(fields);
-    let described = format!("{plan:?} {radius:?} {intervals} {format:?} {:?} {:?}", arguments.output, arguments.watch);
+    let described = format!("{plan:?} {rules:?} {intervals} {format:?} {:?} {:?}", arguments.output, arguments.watch);
     ranks.require_same(&described, if sharing.is_some() { &[] } else { &meeting.bodies })?;
-    let beside = Beside { fields: acting, laws, radius, groups: groups.as_ref(), sharing };
+    let beside = Beside { fields: acting, laws, rules, groups: groups.as_ref(), sharing };
     let mut integrator = beginning::integrator(system, &mut meeting, beside)?;
     let mut energy_of = |integrator: &mut dyn Integrator, time: f64| -> Result<Energy> {
         let energy = match &groups {
@@ -159,12 +161,14 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         let all = all.map(|shares| shares.shown(meeting, integrator.bodies())).transpose()?;
         if let Some(watch) = &watch {
             let bodies = all.as_deref().unwrap_or(integrator.bodies());
+            // Of those that merge one is there no more.
+            let count = if shares.is_some() { count } else { bodies.len() };
             watch.show(row.error(), integrator.counts(), (count, bodies));
         }
         Ok(())
     };
     show(row, &*integrator, &meeting)?;
-    meeting.subsystems = subsystems::Subsystems::of(&*integrator);
+    meeting.subsystems = subsystems::Subsystems::of(&*integrator, rules);
     let mut write = |meeting: &Snapshot<'static>, bodies: &[Body]| match &shares {
         None => output.write(meeting, bodies),
         Some(_) if arguments.output.is_none() => Ok(()),
@@ -173,22 +177,19 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     write(&meeting, integrator.bodies())?;
 
     let bar = if ranks.is_first() { progress::bar(intervals * PROGRESS as u64) } else { ProgressBar::hidden() };
+    // Bodies that became others leave gaps in the numbers that bodies had at the start.
+    let mut names: Vec<usize> = (0..own).collect();
     for done in 0..intervals {
-        integrator.fields_mut().start = meeting.time();
-        integrator.laws_mut().start = meeting.time();
         let began = Instant::now();
-        let approach = integrator.advance(&mut |fraction, blocks| {
+        let told = mergers::Told { report: &mut report, names: &mut names };
+        mergers::advance(&mut *integrator, &plan, &mut meeting, told, &mut |fraction, blocks, time| {
             // Showing progress for each of a million blocks would cost more than the blocks.
             if blocks % 256 == 0 {
-                watch.iter().for_each(|watch| watch.pass(meeting.time() + fraction * plan.interval));
+                watch.iter().for_each(|watch| watch.pass(time));
                 bar.set_position(((done as f64 + fraction) * PROGRESS) as u64);
             }
-            true
-        });
-        let approach = approach.map_err(subsystems::failure)?;
+        })?;
         report.seconds += began.elapsed().as_secs_f64();
-        report.approach(approach, meeting.time());
-        report.energy_jump(integrator.energy_jump(), meeting.time());
         meeting.number = first + done + 1;
         let energy = energy_of(&mut *integrator, meeting.time())?;
         let errors = measured(&mut *integrator)?;
@@ -196,11 +197,11 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         bar.suspend(|| report.row(row, arguments.json))?;
         show(row, &*integrator, &meeting)?;
         bar.set_position(((done + 1) as f64 * PROGRESS) as u64);
-        meeting.subsystems = subsystems::Subsystems::of(&*integrator);
+        meeting.subsystems = subsystems::Subsystems::of(&*integrator, rules);
         write(&meeting, integrator.bodies())?;
     }
     bar.finish_and_clear();
-    report.subsystems(meeting.subsystems.as_ref(), plan.gravity)?;
+    report.subsystems(meeting.subsystems.as_ref(), (plan.gravity, &names))?;
     report.end(integrator.counts(), output.end()?, arguments.json)?;
     if let Some(path) = plot {
         plot::draw(path, &report.title(), &report.errors())?;

@@ -94,6 +94,10 @@ pub struct Arguments {
     /// that is chosen; 0 for none [default: 0]
     #[arg(long, value_name = "RADIUS", num_args = 0..=1, default_missing_value = "inf", value_parser = radius)]
     pub subsystems: Option<f64>,
+    /// The speed of light: bodies of a subsystem have relativistic terms of the orders 1, 2 and 2.5, and
+    /// two that come nearer than 6 G M / c^2 become one; needs --subsystems
+    #[arg(long, value_name = "C", value_parser = number)]
+    pub speed_of_light: Option<f64>,
     /// The shared step of the leapfrog; the interval must be a whole number of them
     #[arg(long, value_name = "TIME", value_parser = number)]
     pub dt: Option<f64>,

@@ -13,6 +13,7 @@ use kyoho::{Setup, System};
 use kyoho_core::Order;
 use kyoho_core::error::shown;
 use kyoho_engine::TreeErrors;
+use kyoho_integrators::encounters::Encounter;
 use kyoho_integrators::energy::Energy;
 use kyoho_integrators::plan::Plan;
 use kyoho_integrators::{Approach, Counts, EnergyJump};
@@ -78,6 +79,14 @@ struct Closest {
     distance: f64,
     time: f64,
     bodies: [usize; 2],
+}
+
+/// Two bodies that became one, the first of them. Bodies count from 1, in the order of the input.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Merger {
+    time: f64,
+    bodies: [usize; 2],
+    distance: f64,
 }
 
 /// The close passages that changed an energy, and the last of them.
@@ -149,6 +158,9 @@ pub struct Report {
     subsystem_radius: Option<f64>,
     binaries: Option<usize>,
     tightest_binary: Option<Bound>,
+    /// The speed of light, and the bodies that became one by relativity, if they may.
+    speed_of_light: Option<f64>,
+    mergers: Option<Vec<Merger>>,
     snapshots: Vec<PathBuf>,
     /// The number of ranks, if there are others.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -215,6 +227,8 @@ impl Report {
             subsystem_radius: None,
             binaries: None,
             tightest_binary: None,
+            speed_of_light: None,
+            mergers: None,
             snapshots: Vec::new(),
             ranks: None,
             prints: true,
@@ -307,10 +321,21 @@ impl Report {
         self.last_energy_jump = Some(Jump { energy, distance, step, limited_steps, time, bodies, of_interval });
     }
 
-    /// Takes the subsystems at the end of the run.
-    pub fn subsystems(&mut self, subsystems: Option<&Subsystems>, gravity: f64) -> Result<()> {
+    /// Makes it the report of a run in which bodies may become one by relativity.
+    pub fn with_mergers(&mut self, speed_of_light: Option<f64>) {
+        (self.speed_of_light, self.mergers) = (speed_of_light, speed_of_light.map(|_| Vec::new()));
+    }
+
+    /// Adds two bodies that became one, the first of them, of an interval that began at a time.
+    pub fn merger(&mut self, Encounter { bodies, distance, time, .. }: Encounter, start: f64) {
+        let merger = Merger { time: start + time, bodies: bodies.map(|body| body + 1), distance };
+        self.mergers.get_or_insert_default().push(merger);
+    }
+
+    /// Takes the subsystems at the end of the run, of bodies with names by their places.
+    pub fn subsystems(&mut self, subsystems: Option<&Subsystems>, (gravity, names): (f64, &[usize])) -> Result<()> {
         let Some(subsystems) = subsystems else { return Ok(()) };
-        let binaries = subsystems.binaries(gravity)?;
+        let binaries = subsystems.binaries(gravity, names)?;
         (self.subsystem_radius, self.binaries) = (Some(subsystems.radius), Some(binaries.len()));
         self.tightest_binary = binaries.into_iter().min_by(|one, other| one.orbit()[0].total_cmp(&other.orbit()[0]));
         Ok(())
@@ -378,6 +403,12 @@ impl Report {
         if let Some(bound) = &self.tightest_binary {
             let ([one, other], [axis, eccentricity, period]) = (bound.names(), bound.orbit());
             out!("tightest        {one} and {other}: a = {axis:.6e}, e = {eccentricity:.6}, period {period:.6e}")?;
+        }
+        if let Some(mergers) = &self.mergers {
+            let last = mergers.last().map_or(String::new(), |Merger { time, bodies: [one, other], .. }| {
+                format!(", the last of bodies {one} and {other} at time {}", rounded(*time))
+            });
+            out!("mergers         {}{last}", mergers.len())?;
         }
         if let Some(path) = self.snapshots.last() {
             out!("snapshots       {}, the last {}", self.snapshots.len(), path.display())?;

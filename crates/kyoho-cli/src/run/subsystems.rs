@@ -2,11 +2,12 @@
 
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Order};
+use kyoho_few_body::LARGEST;
 use kyoho_integrators::Integrator;
 use kyoho_integrators::body::{Body, Vector};
 use kyoho_integrators::groups::Groups;
 use kyoho_integrators::plan::Plan;
-use kyoho_integrators::subsystems::Subsystem;
+use kyoho_integrators::subsystems::{Subsystem, SubsystemRules};
 
 use crate::failure::{Failure, Result};
 use crate::few_body::Bound;
@@ -19,14 +20,18 @@ use crate::run::snapshot_header::Header;
 pub struct Subsystems {
     /// The distance at which they form.
     pub radius: f64,
+    /// The speed of light, if their bodies have relativistic terms.
+    pub speed_of_light: Option<f64>,
     /// All that there are, of bodies by their places.
     pub all: Vec<Subsystem>,
 }
 
 const OPTION: &str = "--subsystems";
+const SPEED_OPTION: &str = "--speed-of-light";
 
 /// The names of the settings in snapshots.
 const RADIUS: &str = "subsystem-radius";
+const SPEED_OF_LIGHT: &str = "speed-of-light";
 const COUNT: &str = "subsystems";
 
 /// Returns the name of the setting of a subsystem.
@@ -35,15 +40,17 @@ fn name(place: usize) -> String {
 }
 
 impl Subsystems {
-    /// Returns those of an integrator, if it has some.
-    pub fn of(integrator: &dyn Integrator) -> Option<Subsystems> {
+    /// Returns those of an integrator that was made with some rules, if it has some.
+    pub fn of(integrator: &dyn Integrator, rules: Option<SubsystemRules>) -> Option<Subsystems> {
         let (all, radius) = integrator.subsystems();
-        integrator.has_subsystems().then(|| Subsystems { radius, all: all.to_vec() })
+        rules.map(|SubsystemRules { speed_of_light, .. }| Subsystems { radius, speed_of_light, all: all.to_vec() })
     }
 
     /// Returns their settings in a snapshot.
-    pub fn settings(&self) -> [(&'static str, Value); 2] {
-        [(RADIUS, Value::Number(self.radius)), (COUNT, Value::Count(self.all.len() as u64))]
+    pub fn settings(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let speed = self.speed_of_light.map(|speed| (SPEED_OF_LIGHT, Value::Number(speed)));
+        let [radius, count] = [(RADIUS, Value::Number(self.radius)), (COUNT, Value::Count(self.all.len() as u64))];
+        [radius].into_iter().chain(speed).chain([count])
     }
 
     /// Returns the lines by which a text keeps them, each with its name.
@@ -57,7 +64,10 @@ impl Subsystems {
             return Ok(None);
         }
         let radius = header.number(RADIUS, |radius| radius > 0.0 && order != Order::Second)?;
-        Ok(Some(Subsystems { radius, all: Vec::new() }))
+        let has_speed = header.words.contains_key(SPEED_OF_LIGHT);
+        let speed = || header.number(SPEED_OF_LIGHT, |speed| speed > 0.0 && speed <= LARGEST);
+        let speed_of_light = has_speed.then(speed).transpose()?;
+        Ok(Some(Subsystems { radius, speed_of_light, all: Vec::new() }))
     }
 
     /// Returns how many a snapshot has.
@@ -101,12 +111,12 @@ impl Subsystems {
         Ok(())
     }
 
-    /// Returns the binaries in them, and pairs of these.
-    pub fn binaries(&self, gravity: f64) -> Result<Vec<Bound>> {
+    /// Returns the binaries in them, and pairs of these, of bodies with names by their places.
+    pub fn binaries(&self, gravity: f64, names: &[usize]) -> Result<Vec<Bound>> {
         let mut binaries = Vec::new();
         for subsystem in &self.all {
             let found = subsystem.binaries(gravity)?;
-            binaries.extend(found.iter().map(|binary| Bound::of(binary, |row| subsystem.members[row])));
+            binaries.extend(found.iter().map(|binary| Bound::of(binary, |row| names[subsystem.members[row]])));
         }
         Ok(binaries)
     }
@@ -157,8 +167,32 @@ pub fn subsystem(
     subsystem
 }
 
+/// Returns how subsystems form and move in a run, `None` without them.
+pub fn rules(
+    arguments: &Arguments,
+    (plan, groups): (&Plan, Option<&Groups>),
+    resumed: Option<&Snapshot>,
+) -> Result<Option<SubsystemRules>> {
+    let before = resumed.and_then(|snapshot| snapshot.subsystems.as_ref());
+    let speed_of_light = arguments.speed_of_light.or(before.and_then(|before| before.speed_of_light));
+    if let Some(speed) = arguments.speed_of_light.filter(|speed| !(*speed > 0.0 && *speed <= LARGEST)) {
+        return Err(wrong(SPEED_OPTION, shown(speed), format!("above 0, at most {LARGEST:e}")));
+    }
+    let Some(radius) = radius(arguments, (plan, groups), resumed)? else {
+        return match arguments.speed_of_light {
+            None => Ok(None),
+            Some(_) => Err(wrong(
+                SPEED_OPTION,
+                "given without --subsystems".into(),
+                "with these, whose bodies alone have relativistic terms".into(),
+            )),
+        };
+    };
+    Ok(Some(SubsystemRules { radius, speed_of_light }))
+}
+
 /// Returns the distance at which subsystems form in a run, 0 for one that is chosen, `None` without them.
-pub fn radius(
+fn radius(
     arguments: &Arguments,
     (plan, groups): (&Plan, Option<&Groups>),
     resumed: Option<&Snapshot>,
@@ -216,7 +250,8 @@ mod tests {
             subsystem
         };
         let all = (0..count).map(subsystem).collect();
-        found.subsystems = Some(Subsystems { radius: 0.125 / 3.0, all });
+        let speed_of_light = (count > 1).then_some(1e3 / 3.0);
+        found.subsystems = Some(Subsystems { radius: 0.125 / 3.0, speed_of_light, all });
         if count > 0 {
             found.bodies = bodies.into();
         }

@@ -109,6 +109,7 @@ impl Cluster {
         identifiers.iter().try_for_each(|identifier| self.place(*identifier).map(drop))?;
         // Nothing is changed before there is the memory for it.
         let mut stay = memory::room(self.identifiers.len(), BODIES)?;
+        let mut places = memory::room(self.identifiers.len(), BODIES)?;
         for identifier in identifiers {
             self.places.remove(identifier);
         }
@@ -116,8 +117,10 @@ impl Cluster {
             return Ok(());
         }
         stay.extend(self.identifiers.iter().map(|identifier| self.places.contains_key(identifier)));
+        let mut next = 0..;
+        places.extend(stay.iter().map(|stays| if *stays { next.next() } else { None }));
         keep(self.integrator.bodies_mut(), &stay);
-        self.integrator.keep_subsystems(&stay);
+        self.integrator.keep_subsystems(&places);
         keep(&mut self.radii, &stay);
         keep(self.groups.of_bodies_mut(), &stay);
         keep(&mut self.identifiers, &stay);

@@ -3,8 +3,28 @@
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Order, Result, TreeAccuracy};
 use kyoho_engine::Setup;
+use kyoho_few_body::LARGEST;
 
 use crate::plan::{ETA4, Plan, SHORTEST, StepCriterion, usual_eta};
+use crate::subsystems::SubsystemRules;
+
+/// What becomes of bodies that collide.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnCollision {
+    /// They end the evolution, and stay as they are.
+    #[default]
+    End = 0,
+    /// They become one body, and the evolution goes on.
+    Merge = 1,
+}
+
+impl OnCollision {
+    /// Returns that of a number.
+    pub fn from_number(number: i32) -> Option<OnCollision> {
+        [OnCollision::End, OnCollision::Merge].into_iter().find(|rule| *rule as i32 == number)
+    }
+}
 
 /// The choices of an integration. Zeros leave them open.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -29,13 +49,21 @@ pub struct Choices {
     /// The distance within which bodies form subsystems that move by regularised motion; infinity stands
     /// for one that is chosen when the cluster starts. Without it there are none.
     pub subsystem_radius: f64,
+    /// The speed of light, with which the bodies of a subsystem have relativistic terms. Without it they
+    /// have none.
+    pub speed_of_light: f64,
+    /// What becomes of bodies that collide.
+    pub on_collision: OnCollision,
 }
 
 impl Choices {
-    /// Returns the distance at which subsystems form, 0 for one that is chosen, or nothing.
-    pub(super) fn subsystems(&self) -> Option<f64> {
+    /// Returns how subsystems form and move, if they do.
+    pub(super) fn subsystems(&self) -> Option<SubsystemRules> {
         let radius = self.subsystem_radius;
-        (radius > 0.0).then_some(if radius.is_infinite() { 0.0 } else { radius })
+        (radius > 0.0).then_some(SubsystemRules {
+            radius: if radius.is_infinite() { 0.0 } else { radius },
+            speed_of_light: Some(self.speed_of_light).filter(|speed| *speed > 0.0),
+        })
     }
 
     pub(super) fn gravity(&self) -> f64 {
@@ -44,8 +72,8 @@ impl Choices {
 
     /// Fails unless all have a meaning for an order.
     pub fn check(&self, order: Order) -> Result<()> {
-        let Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance, subsystem_radius } =
-            *self;
+        let Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, .. } = *self;
+        let Choices { approach_distance, subsystem_radius, speed_of_light, .. } = *self;
         let wrong = |name: &str, value: f64, allowed: &str| {
             Err(Error::BadOption { name: name.into(), value: shown(value), allowed: allowed.into() })
         };
@@ -64,6 +92,13 @@ impl Choices {
         }
         if subsystem_radius.is_nan() || subsystem_radius < 0.0 {
             return wrong("subsystem_radius", subsystem_radius, "numbers from 0, and infinity for one that is chosen");
+        }
+        if !(0.0..=LARGEST).contains(&speed_of_light) {
+            return wrong("speed_of_light", speed_of_light, &format!("above 0, at most {LARGEST:e}, and 0 for none"));
+        }
+        if speed_of_light > 0.0 && subsystem_radius == 0.0 {
+            let allowed = "0 without subsystems, whose bodies alone have relativistic terms";
+            return wrong("speed_of_light", speed_of_light, allowed);
         }
         if !time.is_finite() {
             return wrong("time", time, "finite numbers");

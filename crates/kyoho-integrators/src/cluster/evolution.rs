@@ -15,7 +15,7 @@ use super::{BODIES, Cluster};
 pub enum EvolutionEnd {
     /// The bodies have reached the time.
     Time = 0,
-    /// Some bodies encounter each other.
+    /// Some bodies encounter each other, and this ends an evolution.
     Encounter = 1,
     /// As many block steps were made as were allowed.
     BlockSteps = 2,
@@ -30,15 +30,15 @@ pub struct Evolution {
     pub end: EvolutionEnd,
     /// The number of block steps.
     pub block_steps: u64,
-    /// The closest approach of two bodies, by their places, with its time. Order 2 finds none.
-    pub approach: Option<Approach>,
+    /// The closest approach of two bodies, by their identifiers, with its time. Order 2 finds none.
+    pub approach: Option<Approach<i64>>,
 }
 
 impl Cluster {
     /// Advances all bodies to a time, or until bodies encounter each other, `block_steps` block
     /// steps were made, or `go_on` refuses, which is given the time and the number of block steps.
     /// Whatever the reason, all bodies are at one time then. After an error they are where they
-    /// were, or at the end of a shared step.
+    /// were, or at the last merger, or at the end of a shared step.
     pub fn evolve(
         &mut self,
         to: f64,
@@ -66,9 +66,41 @@ impl Cluster {
                 allowed: format!("from {} on, the time of the bodies", shown(start)),
             });
         }
+        let mut all = Evolution { end: EvolutionEnd::Time, block_steps: 0, approach: None };
+        loop {
+            let before = all.block_steps;
+            let left = block_steps.map(|most| most.saturating_sub(before));
+            let (part, found) = self.evolve_once(to, left, &mut |time, made| go_on(time, before + made))?;
+            let nearer =
+                |approach: &Approach<i64>| all.approach.is_none_or(|so_far| approach.distance < so_far.distance);
+            all.approach = part.approach.filter(nearer).or(all.approach);
+            (all.end, all.block_steps) = (part.end, before + part.block_steps);
+            if !self.meet(&found)? {
+                all.end = EvolutionEnd::Encounter;
+            }
+            if all.end != EvolutionEnd::Time {
+                return Ok(all);
+            }
+            // No integrator makes shorter intervals.
+            if to - self.time < SHORTEST_INTERVAL {
+                self.time = to;
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Advances all bodies to a time, or until something ends that earlier, and returns the encounters of
+    /// bodies by their places. The end does not tell of these.
+    fn evolve_once(
+        &mut self,
+        to: f64,
+        block_steps: Option<u64>,
+        go_on: &mut dyn FnMut(f64, u64) -> bool,
+    ) -> Result<(Evolution, Vec<Encounter>)> {
+        let (start, interval) = (self.time, to - self.time);
         if interval == 0.0 || self.identifiers.is_empty() {
             self.time = to;
-            return Ok(Evolution { end: EvolutionEnd::Time, block_steps: 0, approach: None });
+            return Ok((Evolution { end: EvolutionEnd::Time, block_steps: 0, approach: None }, Vec::new()));
         }
         for time in [start, to] {
             self.fields().iter().try_for_each(|field| field.check_time(time))?;
@@ -108,16 +140,13 @@ impl Cluster {
         let reached = self.integrator.reached();
         self.time = if reached == 1.0 { to } else { start + reached * interval };
         self.note_energy_jump(start, energy_jumps);
-        let approach = outcome
-            .map_err(|error| self.named(error))?
-            .map(|approach| Approach { time: start + approach.time, ..approach });
-        let met = self.integrator.encounters().iter();
-        let met = met.map(|encounter| Encounter { time: start + encounter.time, ..*encounter });
-        self.encounters = memory::collected(met, "encounters")?;
-        if !self.encounters.is_empty() {
-            end = EvolutionEnd::Encounter;
-        }
-        Ok(Evolution { end, block_steps: self.integrator.counts().block_steps - before, approach })
+        let approach = outcome.map_err(|error| self.named(error))?.map(|Approach { distance, time, bodies }| {
+            Approach { distance, time: start + time, bodies: bodies.map(|place| self.identifiers[place]) }
+        });
+        let found = self.integrator.encounters().iter();
+        let found = found.map(|encounter| Encounter { time: start + encounter.time, ..*encounter });
+        let block_steps = self.integrator.counts().block_steps - before;
+        Ok((Evolution { end, block_steps, approach }, memory::collected(found, "encounters")?))
     }
 
     /// Keeps the last energy jump of an evolution that began at a time, and says so in the log: after
@@ -139,9 +168,10 @@ impl Cluster {
         self.energy_jump
     }
 
-    /// Returns the encounters that ended the last evolution, of bodies by their places. There are
-    /// none any more once bodies were added, changed or removed.
-    pub fn encounters(&self) -> &[Encounter] {
+    /// Returns the encounters of the last evolution, of bodies by their identifiers: those that ended it,
+    /// and those after which two bodies were one. There are none any more once bodies were added, changed or
+    /// removed.
+    pub fn encounters(&self) -> &[Encounter<i64>] {
         &self.encounters
     }
 }

@@ -19,6 +19,8 @@ const SOFTENED: Choices = Choices {
     time: 0.0,
     approach_distance: 0.0,
     subsystem_radius: 0.0,
+    speed_of_light: 0.0,
+    on_collision: OnCollision::End,
 };
 
 fn system(order: Order, precision: Precision) -> System {

@@ -21,6 +21,8 @@ const CHOICES: Choices = Choices {
     time: 0.0,
     approach_distance: 0.0,
     subsystem_radius: 0.0,
+    speed_of_light: 0.0,
+    on_collision: OnCollision::End,
 };
 
 /// Bodies in one group, each with a softening that no other one has.

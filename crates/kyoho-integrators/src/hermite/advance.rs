@@ -3,7 +3,7 @@
 use kyoho_core::{Result, memory};
 use kyoho_methods::block_steps::WATCHED;
 
-use crate::encounters::Encounters;
+use crate::encounters::{Encounter, EncounterKind, Encounters};
 use crate::{Approach, GoOn, closer};
 
 use super::block::{Block, Steps};
@@ -157,9 +157,14 @@ impl Hermite {
         if let Some(encounters) = colliding {
             let bodies = Bodies { moving, numbering, encounters, subsystems: self.subsystems.as_ref() };
             let between = self.collisions.look(&block, bodies, members, go_on)?;
-            for (numbers, distance, time) in between.into_iter().chain(inside) {
-                encounters.collide(numbering.pair(numbers), distance, time)?;
+            for (numbers, distance, time) in between {
+                encounters.put(EncounterKind::Collision, numbering.pair(numbers), distance, time)?;
             }
+        }
+        for Encounter { kind, bodies, distance, time } in inside {
+            // Bodies without radii merge too.
+            let encounters = self.encounters.get_or_insert_default();
+            encounters.put(kind, numbering.pair(bodies), distance, time)?;
         }
         if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
             let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));

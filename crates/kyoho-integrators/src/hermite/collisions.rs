@@ -140,6 +140,7 @@ mod tests {
     use crate::fields::Fields;
     use crate::hermite::{Hermite, Scheme};
     use crate::plan::{Plan, StepCriterion};
+    use crate::subsystems::SubsystemRules;
     use kyoho_core::{Order, Precision};
     use kyoho_engine::{Setup, System};
 
@@ -169,7 +170,7 @@ mod tests {
             let system = System::new(&Setup::on_cpu(order, plan.precision)).unwrap();
             let scheme = Scheme::of(order).unwrap();
             let mut hermite = Hermite::new(system, plan, scheme, (bodies, Fields::default())).unwrap();
-            hermite.set_subsystems(Some(1e-3)).unwrap();
+            hermite.set_subsystems(Some(SubsystemRules { radius: 1e-3, speed_of_light: None })).unwrap();
             hermite.watch(Encounters::new(0.0, vec![1e-6; 5]));
             hermite.start().unwrap();
             hermite.advance(&mut |_, _| true).unwrap();

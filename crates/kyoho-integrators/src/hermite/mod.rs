@@ -31,7 +31,7 @@ use super::groups::Groups;
 use super::laws::Laws;
 use super::numbering::Numbering;
 use super::plan::Plan;
-use super::subsystems::Subsystem;
+use super::subsystems::{Subsystem, SubsystemRules};
 use super::{Approach, Counts, EnergyJump, GoOn, Integrator};
 
 use block::{FAR, Moving};
@@ -233,15 +233,15 @@ impl Integrator for Hermite {
         outcome
     }
 
-    fn set_subsystems(&mut self, radius: Option<f64>) -> Result<()> {
-        if radius.is_some() && self.plan.softening > 0.0 {
+    fn set_subsystems(&mut self, rules: Option<SubsystemRules>) -> Result<()> {
+        if rules.is_some() && self.plan.softening > 0.0 {
             return Err(Error::BadOption {
                 name: "softening".into(),
                 value: shown(self.plan.softening),
                 allowed: "0 with subsystems, whose bodies pull one another without".into(),
             });
         }
-        self.subsystems = radius.map(Subsystems::new);
+        self.subsystems = rules.map(Subsystems::new);
         Ok(())
     }
 
@@ -253,9 +253,9 @@ impl Integrator for Hermite {
         self.subsystems.as_ref().map_or((&[], 0.0), Subsystems::all)
     }
 
-    fn keep_subsystems(&mut self, stay: &[bool]) {
+    fn keep_subsystems(&mut self, places: &[Option<usize>]) {
         if let Some(subsystems) = &mut self.subsystems {
-            subsystems.keep(stay);
+            subsystems.keep(places);
         }
     }
 

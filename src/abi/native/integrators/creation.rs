@@ -6,7 +6,7 @@ use crate::abi::boundary::{self, protect, required};
 use crate::abi::opening;
 use kyoho_core::{Result, ResultCode, Scope};
 use kyoho_engine::System;
-use kyoho_integrators::cluster::{Choices, Cluster};
+use kyoho_integrators::cluster::{Choices, Cluster, OnCollision};
 use kyoho_integrators::plan::StepCriterion;
 
 use super::super::structures::{bad_field, empty, kyoho_integrator_options, kyoho_options, read};
@@ -73,6 +73,11 @@ unsafe fn open(
         let allowed = "0 (usual), 1 (order), 2 (average, in orders 6 and 8)";
         bad_field("kyoho_integrator_options.criterion", given.criterion, allowed)
     })?;
+    let on_collision = OnCollision::from_number(given.on_collision)
+        .ok_or_else(|| bad_field("kyoho_integrator_options.on_collision", given.on_collision, "0 (end), 1 (merge)"))?;
+    if given.reserved != 0 {
+        return Err(bad_field("kyoho_integrator_options.reserved", given.reserved, "0"));
+    }
     // SAFETY: null or a structure.
     let (setup, because) = unsafe { options::setup(options, None) }?;
     // SAFETY: null or a structure.
@@ -81,9 +86,10 @@ unsafe fn open(
         return Err(bad_field("kyoho_options.scope", setup.scope as i32, "0 (full), 1 (full) for an integrator"));
     }
     let kyoho_integrator_options { softening, gravity, eta, dt_max, dt_min, .. } = given;
-    let kyoho_integrator_options { time, approach_distance, subsystem_radius, .. } = given;
-    let choices =
-        Choices { softening, gravity, criterion, eta, dt_max, dt_min, time, approach_distance, subsystem_radius };
+    let kyoho_integrator_options { time, approach_distance, subsystem_radius, speed_of_light, .. } = given;
+    let steps = Choices { criterion, eta, dt_max, dt_min, ..Choices::default() };
+    let close = Choices { approach_distance, subsystem_radius, speed_of_light, on_collision, ..steps };
+    let choices = Choices { softening, gravity, time, ..close };
     choices.check(setup.order)?;
     let mut system = opening::system("kyoho_integrator_create", &setup, &because)?;
     system.set_tree(tree)?;

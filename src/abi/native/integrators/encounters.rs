@@ -71,7 +71,8 @@ pub unsafe extern "C" fn kyoho_integrator_binaries(
     })
 }
 
-/// Writes the encounters that ended the last evolution, until bodies are added, changed or removed.
+/// Writes the encounters of the last evolution, until bodies are added, changed or removed: those
+/// that ended it, and those after which two bodies were one.
 ///
 /// Errors, after which nothing was written: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
 /// KYOHO_BAD_OPTION (a stride that is not allowed), KYOHO_BUFFER_TOO_SMALL.
@@ -94,7 +95,7 @@ pub unsafe extern "C" fn kyoho_integrator_encounters(
         let distances: Option<Rows<f64, 1>> = Rows::optional("kyoho_encounters.distances", wanted.distances)?;
         let times: Option<Rows<f64, 1>> = Rows::optional("kyoho_encounters.times", wanted.times)?;
         for (row, encounter) in found.iter().enumerate() {
-            let [one, other] = encounter.bodies.map(|place| cluster.identifiers()[place]);
+            let [one, other] = encounter.bodies;
             // SAFETY: the arrays have more than `row` elements.
             unsafe {
                 put(kinds, row, [encounter.kind as i32]);

@@ -9,9 +9,10 @@ use super::super::structures::{self, bad_field, empty, kyoho_evolution, kyoho_ev
 use super::{call_on, kyoho_integrator};
 
 /// Advances all bodies to a time, which may not lie before theirs, or until something ends it
-/// earlier: an approach, which is looked for at the ends of block steps, a collision in a step that
-/// ends then, or `evolve_options`. Whatever the reason, all bodies are at one time then, from which
-/// a further call goes on. `evolve_options` and `evolution`, which is told the reason, may be NULL.
+/// earlier: an approach, which is looked for at the ends of block steps, a collision or a merger in
+/// a step that ends then, unless bodies become one and go on, or `evolve_options`. Whatever the
+/// reason, all bodies are at one time then, from which a further call goes on. `evolve_options` and
+/// `evolution`, which is told the reason, may be NULL.
 ///
 /// All bodies meet at the end of each call, so steps are no longer than the time to it, and the
 /// bits of bodies depend on the times of calls. They do not depend on the number of threads.
@@ -20,11 +21,11 @@ use super::{call_on, kyoho_integrator};
 /// where it returns anything but 0 on one, the evolution ends on all after the same block step. An
 /// error on one is that of all.
 ///
-/// Errors, after which bodies are where they were, or in order 2 at the end of a step:
-/// KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of the bodies, or a field
-/// of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position without softening),
-/// KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY. The text of KYOHO_NOT_FINITE names
-/// the body and the field that gives it such a number.
+/// Errors, after which bodies are where they were, or where the last two became one, or in order 2
+/// at the end of a step: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of
+/// the bodies, or a field of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position
+/// without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY. The text of
+/// KYOHO_NOT_FINITE names the body and the field that gives it such a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_integrator_evolve(
     integrator: *mut kyoho_integrator,
@@ -62,8 +63,7 @@ pub unsafe extern "C" fn kyoho_integrator_evolve(
             ..empty()
         };
         if let Some(approach) = ended.approach {
-            let [first, second] = approach.bodies.map(|place| cluster.identifiers()[place]);
-            (outcome.approach_first, outcome.approach_second) = (first, second);
+            [outcome.approach_first, outcome.approach_second] = approach.bodies;
             (outcome.approach_distance, outcome.approach_time) = (approach.distance, approach.time);
         }
         // SAFETY: not null, hence a structure.

@@ -6,7 +6,7 @@ use super::{
     kyoho_const_integers, kyoho_const_long_integers, kyoho_const_reals, kyoho_integers, kyoho_long_integers,
     kyoho_reals,
 };
-use crate::abi::native::{kyoho_evolution_end, kyoho_step_criterion};
+use crate::abi::native::{kyoho_evolution_end, kyoho_on_collision, kyoho_step_criterion};
 
 /// How an integrator advances bodies. Begin with KYOHO_INTEGRATOR_OPTIONS_INIT, which leaves
 /// everything open, and set what you decide.
@@ -41,6 +41,18 @@ pub struct kyoho_integrator_options {
     /// the inner half of them, or of all up to nine, over their number. 0: none form. Without
     /// softening, in orders 4, 6 and 8.
     pub subsystem_radius: f64,
+    /// The speed of light, in the units of the bodies: those of a subsystem pull one another with
+    /// the post-Newtonian terms of the orders 1, 2 and 2.5. Two that come nearer than 6 G M / c^2
+    /// become one, which is an encounter: the heavier one, or that which was added earlier, has
+    /// their mass, momentum and volume, and the other one is removed. 0: without such terms, which
+    /// no other bodies have.
+    pub speed_of_light: f64,
+    /// What becomes of bodies that collide, of `kyoho_on_collision`. With KYOHO_ON_COLLISION_MERGE
+    /// they become one in the same way, and evolutions go on after that and after mergers by
+    /// relativity.
+    pub on_collision: kyoho_on_collision,
+    /// 0; there is no meaning in it yet.
+    pub reserved: i32,
 }
 
 /// Bodies to add to an integrator, or to change there. Begin with KYOHO_BODIES_INIT, and set what
@@ -61,7 +73,8 @@ pub struct kyoho_bodies {
     /// The velocities, in rows; without them bodies that are added are at rest.
     pub velocities: kyoho_const_reals,
     /// The radii: two bodies that are nearer than the sum of theirs collide, at any time in a step,
-    /// which ends an evolution at the end of that block step. Two without a radius never collide.
+    /// which ends an evolution at the end of that block step, or makes them one there, see
+    /// `kyoho_on_collision`. Two without a radius never collide.
     /// Without them those of bodies that are added are 0.
     pub radii: kyoho_const_reals,
     /// The groups, see `kyoho_integrator_add_group`; without them bodies that are added are of group
@@ -166,7 +179,8 @@ pub struct kyoho_evolution {
     pub time: f64,
     /// The number of block steps.
     pub block_steps: u64,
-    /// The number of encounters that ended it, see `kyoho_integrator_encounters`.
+    /// The number of encounters that ended it, or after which two bodies were one, see
+    /// `kyoho_integrator_encounters`.
     pub encounter_count: i32,
     /// 0; there is no meaning in it yet.
     pub reserved: i32,
@@ -181,7 +195,7 @@ pub struct kyoho_evolution {
     pub approach_time: f64,
 }
 
-/// The places where the encounters that ended an evolution are written to. Begin with
+/// The places where the encounters of an evolution are written to. Begin with
 /// KYOHO_ENCOUNTERS_INIT, and set what you want. Each array has an element for every encounter.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -192,12 +206,14 @@ pub struct kyoho_encounters {
     pub capacity: i32,
     /// The reason of each, of `kyoho_encounter_kind`.
     pub kinds: kyoho_integers,
-    /// The identifier of one of the bodies, the one that was added earlier.
+    /// The identifier of one of the bodies, the one that was added earlier. Where they have become
+    /// one, one of the two identifiers has no body any more.
     pub first: kyoho_long_integers,
     /// The identifier of the other one.
     pub second: kyoho_long_integers,
     /// The distance of each. That of a collision is the least one in the step at whose end it was
-    /// noticed, that of an approach the one at that end.
+    /// noticed, that of an approach the one at that end, and that of a merger the one at which they
+    /// merged.
     pub distances: kyoho_reals,
     /// The time at which they had this distance.
     pub times: kyoho_reals,

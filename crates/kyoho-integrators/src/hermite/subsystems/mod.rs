@@ -7,27 +7,23 @@
 //! form and part between block steps ([`changes`]).
 
 mod changes;
+mod inner;
 mod reaction;
 mod surroundings;
 
-use kyoho_core::{Error, Forces, Result, memory};
+use kyoho_core::{Forces, Result, memory};
 use kyoho_few_body::averaged::Tensor;
-use kyoho_few_body::{End, LEAST, Options, Perturbation, System as FewBodies, averaged, evolve};
 use kyoho_hal::threads::Threads;
 
 use super::block::{Block, Moving};
 use super::scheme::{MOST, Scheme};
 use crate::body::{Body, Vector, length, vector};
-use crate::subsystems::Subsystem;
+use crate::subsystems::{Subsystem, SubsystemRules};
 pub use changes::Changes;
+use inner::{Contacts, Step};
 use reaction::{inner_motion, pull, quadrupole};
 use surroundings::{NEAR, Surroundings, square};
 
-/// The largest error of a step of the inner motion.
-const TOLERANCE: f64 = 1e-13;
-/// A binary moves by its averaged orbit where a step is longer than its period and the tide is weaker
-/// than this part of its pull.
-const WEAK: f64 = 1e-6;
 /// A subsystem stays together up to this many times the distance at which it forms.
 const LEAVE: f64 = 2.0;
 /// A body or a binary joins a binary within this many times their extents.
@@ -61,6 +57,8 @@ pub struct Subsystems {
     radius: f64,
     /// Whether the radius is chosen anew at each start.
     is_chosen: bool,
+    /// The speed of light, if members have relativistic terms.
+    speed_of_light: Option<f64>,
     all: Vec<Subsystem>,
     /// The role of each number.
     roles: Vec<Role>,
@@ -69,9 +67,9 @@ pub struct Subsystems {
 }
 
 impl Subsystems {
-    /// Makes none yet, of bodies within a radius of one another, or one that is chosen if it is 0.
-    pub fn new(radius: f64) -> Subsystems {
-        Subsystems { radius, is_chosen: radius == 0.0, ..Subsystems::default() }
+    /// Makes none yet.
+    pub fn new(SubsystemRules { radius, speed_of_light }: SubsystemRules) -> Subsystems {
+        Subsystems { radius, is_chosen: radius == 0.0, speed_of_light, ..Subsystems::default() }
     }
 
     /// Returns all, with the distance at which they form.
@@ -124,10 +122,10 @@ impl Subsystems {
         }
     }
 
-    /// Keeps those all of whose members stay, which get the places that they have then.
-    pub fn keep(&mut self, stay: &[bool]) {
-        self.all.retain(|subsystem| subsystem.members.iter().all(|place| stay[*place]));
-        self.rename(|place| stay[..place].iter().filter(|stays| **stays).count());
+    /// Keeps those all of whose members stay; `places` has the new place of each body that does.
+    pub fn keep(&mut self, places: &[Option<usize>]) {
+        self.all.retain(|subsystem| subsystem.members.iter().all(|place| places[*place].is_some()));
+        self.rename(|place| places[place].unwrap_or_default());
     }
 
     /// Changes the names of members.
@@ -185,8 +183,8 @@ impl Subsystems {
     }
 
     /// Moves the members of subsystems whose centres make a step in the block to its end, and those of
-    /// subsystems that act by each member on bodies of the block. Returns the collisions in them, of
-    /// bodies whose radii `radius` has.
+    /// subsystems that act by each member on bodies of the block. Returns the collisions and mergers in
+    /// them, of bodies whose radii `radius` has.
     pub fn evolve(
         &mut self,
         block: &Block,
@@ -198,7 +196,7 @@ impl Subsystems {
             return Ok(Vec::new());
         }
         let (interval, gravity) = (block.plan.interval, block.plan.gravity);
-        let (roles, leave) = (&self.roles, self.leave());
+        let (roles, leave, speed_of_light) = (&self.roles, self.leave(), self.speed_of_light);
         let is_near_block = |subsystem: &Subsystem| {
             let centre = &moving[subsystem.members[0]].body.position;
             // Bodies move while they are looked at where they were.
@@ -235,7 +233,7 @@ impl Subsystems {
                 subsystem.is_close = surroundings.nearest() < RESOLVED * extent;
                 let radii = subsystem.members.iter().map(|member| radius(*member));
                 subsystem.inner.radii = memory::collected(radii, WHAT)?;
-                advance(subsystem, (gravity, leave), step, &surroundings)
+                Step { gravity, leave, speed_of_light, step, surroundings: &surroundings }.advance(subsystem)
             });
             subsystem.average(gravity, leave);
             subsystem.time = block.now * interval;
@@ -452,101 +450,6 @@ impl Acting {
         let total = self.members.iter().map(|(mass, _)| mass).sum();
         add(sums, -factor, &pull(terms, total, &from));
     }
-}
-
-/// Collisions of two bodies: their numbers, their distance, and its time since the start of the interval.
-type Contacts = Vec<([usize; 2], f64, f64)>;
-
-/// Moves the members of a subsystem over a step.
-fn advance(
-    subsystem: &mut Subsystem,
-    (gravity, leave): (f64, f64),
-    step: f64,
-    surroundings: &Surroundings,
-) -> Result<Contacts> {
-    let mut contacts = Vec::new();
-    if step <= 0.0 {
-        return Ok(contacts);
-    }
-    let mass = gravity * subsystem.centre.mass;
-    let touch = |inner: &FewBodies, pair: [usize; 2]| inner.radii[pair[0]] + inner.radii[pair[1]];
-    if let Some(orbit) = subsystem.orbit(gravity, leave).filter(|orbit| orbit.period < step) {
-        let (separation, velocity) = subsystem.pair();
-        let strength = |part: f64| averaged::strength(mass, separation, velocity, &surroundings.tide(part));
-        let is_stable = orbit.eccentricity < 1.0 && orbit.semi_major_axis > LEAST;
-        if is_stable && strength(0.0).max(strength(1.0)) < WEAK {
-            if orbit.pericentre < touch(&subsystem.inner, [0, 1]) {
-                let members = [subsystem.members[0], subsystem.members[1]];
-                memory::push(&mut contacts, (members, orbit.pericentre, subsystem.time + step), WHAT)?;
-            }
-            let pair = averaged::advance(mass, (separation, velocity), step, |part| surroundings.tide(part));
-            subsystem.set_pair(pair);
-            return Ok(contacts);
-        }
-    }
-    let mut options =
-        Options { gravity, time: step, tolerance: TOLERANCE, stop_at_collision: true, ..Options::default() };
-    let mut rest = Shifted { surroundings, start: 0.0 };
-    loop {
-        let outcome = evolve(&mut subsystem.inner, &options, Some(&rest))?;
-        match outcome.end {
-            End::Time => break,
-            // They go on through one another to the end of the step.
-            End::Collision(pair) => {
-                let members = pair.map(|row| subsystem.members[row]);
-                let time = subsystem.time + outcome.time;
-                memory::push(&mut contacts, (members, touch(&subsystem.inner, pair), time), WHAT)?;
-                options.time -= outcome.time;
-                options.stop_at_collision = false;
-                rest.start = outcome.time;
-            }
-            _ => {
-                let pair = closest(&subsystem.inner.positions);
-                return Err(Error::SamePlace { bodies: pair.map(|row| subsystem.members[row] as i64) });
-            }
-        }
-    }
-    centred(subsystem);
-    Ok(contacts)
-}
-
-/// Surroundings from a later time of the step on.
-struct Shifted<'a> {
-    surroundings: &'a Surroundings,
-    start: f64,
-}
-
-impl Perturbation for Shifted<'_> {
-    fn add(&self, time: f64, positions: &[Vector], velocities: &[Vector], accelerations: &mut [Vector]) {
-        self.surroundings.add(self.start + time, positions, velocities, accelerations);
-    }
-}
-
-/// Puts the centre of mass where it is again, from which rounding and near bodies take it.
-fn centred(subsystem: &mut Subsystem) {
-    let inner = &mut subsystem.inner;
-    let total: f64 = inner.masses.iter().sum();
-    for rows in [&mut inner.positions, &mut inner.velocities] {
-        let mut mean = [0.0; 3];
-        for (row, mass) in rows.iter().zip(&inner.masses) {
-            mean = vector(|k| mean[k] + mass / total * row[k]);
-        }
-        rows.iter_mut().for_each(|row| *row = vector(|k| row[k] - mean[k]));
-    }
-}
-
-/// Returns the two bodies that are nearest to one another.
-fn closest(positions: &[Vector]) -> [usize; 2] {
-    let mut found = ([0, 0], f64::INFINITY);
-    for one in 0..positions.len() {
-        for other in 0..one {
-            let distance = (0..3).map(|k| (positions[one][k] - positions[other][k]).powi(2)).sum();
-            if distance < found.1 {
-                found = ([other, one], distance);
-            }
-        }
-    }
-    found.0
 }
 
 #[cfg(test)]

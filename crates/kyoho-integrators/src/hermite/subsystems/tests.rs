@@ -8,6 +8,7 @@ use crate::energy::Energies;
 use crate::fields::Fields;
 use crate::hermite::{Hermite, Scheme};
 use crate::plan::{Plan, usual_eta};
+use crate::subsystems::SubsystemRules;
 use crate::tests::random;
 
 fn plan(order: Order, interval: f64) -> Plan {
@@ -21,7 +22,7 @@ fn integrator(plan: &Plan, bodies: Vec<Body>, radius: Option<f64>) -> Hermite {
     let fresh = (bodies, Fields::default());
     let mut hermite = Hermite::new(System::new(&setup).unwrap(), plan.clone(), scheme, fresh).unwrap();
     if radius.is_some() {
-        hermite.set_subsystems(radius).unwrap();
+        hermite.set_subsystems(radius.map(|radius| SubsystemRules { radius, speed_of_light: None })).unwrap();
         hermite.start().unwrap();
     }
     hermite
@@ -140,7 +141,7 @@ fn three_bodies_that_meet_again_and_again_end_as_known() {
 #[test]
 fn softened_bodies_and_the_leapfrog_have_no_subsystems() {
     let softened = Plan { softening: 0.1, ..plan(Order::Fourth, 1.0) };
-    let error = integrator(&softened, plummer(8), None).set_subsystems(Some(0.0)).unwrap_err();
+    let error = integrator(&softened, plummer(8), None).set_subsystems(Some(SubsystemRules::default())).unwrap_err();
     assert!(error.to_string().contains("softening"), "{error}");
 }
 
