@@ -1,6 +1,6 @@
 """Draws Kyoho beside other codes: python docs/site/peers.py docs/peers.svg (needs matplotlib).
 
-The figures are those of docs/benchmarks.md, part "Against other codes".
+The measurement is that of docs/benchmarks.md, part "Against other codes", which has most figures.
 """
 
 import sys

@@ -1,4 +1,4 @@
-//! From words to the tree. `docs/pairs.md` has the grammar.
+//! From words to the tree; `syntax.rs` has the grammar.
 
 use kyoho_core::memory;
 

@@ -1,4 +1,33 @@
-//! The tree of a text, before names and types are checked.
+//! The tree of a text, before names and types are checked. This is the grammar, where `end` is the
+//! end of a line, and commas or ends of lines divide fields, parameters and results:
+//!
+//! ```text
+//! text        = "pair" NAME end { section } "body" end { statement }
+//! section     = ("i" | "j") { field } | "param" { parameter } | "result" { result }
+//! field       = NAME ":" type
+//! parameter   = NAME ":" type [ "[" INTEGER { "," INTEGER } "]" ]
+//! result      = NAME ":" type way [ "(" number ")" ]
+//! way         = "sum" | "min" | "max" | "count" | "argmin" | "argmax" | "any"
+//! type        = number | ("vec2" | "vec3" | "vec4") "<" number ">"
+//! number      = "f32" | "f64" | "ff" | "dd" | "i32" | "u32"
+//! statement   = NAME "=" expression end
+//!             | NAME ("+=" | "-=" | "*=") expression end
+//!             | NAME ("min" | "max" | "count" | "any") "=" expression end
+//!             | NAME ("argmin" | "argmax") "=" expression "," expression end
+//!             | "skip" "if" expression end
+//!             | "if" expression end block { "else" "if" expression end block }
+//!               [ "else" end block ] "end" end
+//!             | "for" NAME "in" expression ".." expression end block "end" end
+//! expression  = conjunction { "||" conjunction }
+//! conjunction = comparison { "&&" comparison }
+//! comparison  = sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
+//! sum         = term { ("+" | "-") term }
+//! term        = prefixed { ("*" | "/") prefixed }
+//! prefixed    = ("-" | "!") prefixed | postfixed [ "^" prefixed ]
+//! postfixed   = operand { "." NAME | "[" expression { "," expression } "]" }
+//! operand     = NUMBER | "true" | "false" | NAME | ("i" | "j") "." NAME
+//!             | NAME "(" [ expression { "," expression } ] ")" | "(" expression ")"
+//! ```
 
 use kyoho_laws::double_double::DoubleDouble;
 

@@ -2,7 +2,7 @@
 //!
 //! The helpers are not a pool of rayon's. If the caller's thread is a worker of such a pool, it
 //! takes up other jobs of the caller while it waits, and these may wait for something that it
-//! holds.
+//! holds. A process that cannot start threads still computes.
 
 mod job_queue;
 
