@@ -367,6 +367,9 @@ fn own_rows(system: &System, sources: &kyoho_sources) -> Result<BodyRows> {
     if sources.first_address != 0 {
         return Err(bad_field("kyoho_sources.first_address", sources.first_address, format!("0 {KEPT}")));
     }
+    if !sources.softening2_each.data.is_null() {
+        return Err(bad_field("kyoho_sources.softening2_each", "an array", format!("NULL {KEPT}")));
+    }
     let SourceRows { place, count, indices, masses, times, derivatives, .. } = SourceRows::<f64>::new(system, sources)?;
     Ok(BodyRows { place, count, indices, masses, times, derivatives, softening2: 0.0, softening2_each: None })
 }
