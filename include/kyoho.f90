@@ -201,7 +201,7 @@ module kyoho
     ! Sources (j-particles) to write, for arrays that are parts of your own types. Each array has an
     ! element or a row of 3 for every source.
     type, bind(c), public :: kyoho_sources
-        integer(c_int32_t) :: structure_size = 232
+        integer(c_int32_t) :: structure_size = 248
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
         integer(c_int32_t) :: count = 0                     ! the number of sources
         integer(c_int32_t) :: first_address = 0             ! of the first source, without addresses
@@ -221,6 +221,8 @@ module kyoho
         integer(c_int32_t) :: number_type = 0               ! in precision quad KYOHO_NUMBER_TYPE_DD:
                                                             ! two doubles for each real number
         integer(c_int32_t) :: reserved = 0
+        type(kyoho_const_reals) :: softening2_each          ! squares of softening lengths; a pair
+                                                            ! has the mean of source and sink
     end type
 
     ! Sinks (i-particles) that forces are wanted on.
@@ -1267,7 +1269,8 @@ module kyoho
     ! accelerations(3,count) and jerks(3,count) in orders 4, 6 and 8, snaps(3,count) and
     ! crackles(3,count) in 6 and 8, sixth_derivatives(3,count) and seventh_derivatives(3,count) in
     ! 8; times(count), indices(count), addresses(count). Without indices the index is the address,
-    ! without the others they are 0.
+    ! without the others they are 0. With softening2_each(count), which all sources have or none, the
+    ! squared softening of a pair is the mean of those of its source and its sink.
     interface kyoho_system_set_sources
         function kyoho_system_set_sources_raw(system, sources) &
                 bind(c, name="kyoho_system_set_sources") result(code)
@@ -1522,7 +1525,7 @@ contains
 
     function kyoho_system_set_sources_arrays(system, count, first_address, masses, positions, &
             velocities, accelerations, jerks, times, indices, addresses, snaps, crackles, &
-            sixth_derivatives, seventh_derivatives) result(code)
+            sixth_derivatives, seventh_derivatives, softening2_each) result(code)
         type(c_ptr), intent(in) :: system
         integer(c_int32_t), intent(in) :: count, first_address
         real(c_double), intent(in), target :: masses(count), positions(3, count)
@@ -1532,6 +1535,7 @@ contains
         real(c_double), intent(in), target, optional :: snaps(3, count), crackles(3, count)
         real(c_double), intent(in), target, optional :: sixth_derivatives(3, count)
         real(c_double), intent(in), target, optional :: seventh_derivatives(3, count)
+        real(c_double), intent(in), target, optional :: softening2_each(count)
         integer(c_int32_t) :: code
         type(kyoho_sources) :: sources
 
@@ -1539,6 +1543,7 @@ contains
             sixth_derivatives, seventh_derivatives, times, indices)
         sources%first_address = first_address
         sources%addresses = const_integers(addresses)
+        sources%softening2_each = const_reals(softening2_each)
         code = kyoho_system_set_sources_raw(system, sources)
     end function
 

@@ -511,13 +511,19 @@ typedef struct kyoho_sources {
     kyoho_number_type number_type;
     // 0; there is no meaning in it yet.
     int32_t reserved;
+    // The square of the softening length, one for each source. The squared softening of a pair is
+    // then the mean of those of its source and its sink. All sources of a system have one, or none
+    // has; without them a pair has that of its sink. They are for full forces by direct sums, of
+    // blocks in KYOHO_MEMORY_HOST, in a system of one process, and are summed in double precision
+    // where the system is of less.
+    struct kyoho_const_reals softening2_each;
 } kyoho_sources;
 
 // A kyoho_sources with nothing set.
 #define KYOHO_SOURCES_INIT \
     {(int32_t)sizeof(kyoho_sources), \
      0, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, \
-     {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0, 0}, 0, 0}
+     {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0, 0}, 0, 0, {0, 0}}
 
 // Real numbers that the library writes: elements, or rows of 3. Otherwise as `kyoho_const_reals`.
 typedef struct kyoho_reals {
@@ -715,7 +721,8 @@ typedef struct kyoho_batch {
     struct kyoho_const_integers offsets;
     // The square of the softening length, for every body.
     double softening2;
-    // The square of the softening length, one for each body, in place of `softening2`.
+    // The square of the softening length, one for each body, in place of `softening2`. A pair has
+    // that of the body that feels it.
     struct kyoho_const_reals softening2_each;
     // The device and the stream of arrays in KYOHO_MEMORY_CUDA.
     struct kyoho_cuda cuda;
@@ -1225,7 +1232,7 @@ kyoho_result kyoho_backend_available(kyoho_backend backend, int32_t *devices);
 // on all. From then on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_start`,
 // `kyoho_system_start_all` and `kyoho_system_wait` are calls of all ranks, and all others of one.
 // Such systems have trees on CPUs alone, and no interaction lists, batches, KYOHO_PRECISION_QUAD,
-// nor sinks and forces in KYOHO_MEMORY_CUDA.
+// softenings of sources, nor sinks and forces in KYOHO_MEMORY_CUDA.
 //
 // Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a field or an environment variable has a value
 // that is not allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices,
@@ -1327,12 +1334,16 @@ kyoho_result kyoho_interaction_describe(int32_t number, struct kyoho_interaction
 //
 // Everything is checked first: on an error in what you gave, nothing is written.
 //
+// All sources have a softening (`softening2_each`) or none has. To change that write all anew, from
+// address 0 on, without `addresses`, and while no block is under way.
+//
 // Sources in KYOHO_MEMORY_CUDA that replace all others, without `addresses` and from address 0 on,
 // stay on the device; other ones are copied to the host first.
 //
 // Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
 // KYOHO_BAD_OPTION (a stride that lets rows overlap, or another field that is not allowed),
-// KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
+// KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written);
+// with softenings also KYOHO_UNSUPPORTED, KYOHO_CALL_ORDER, KYOHO_DEVICE_FAILED.
 kyoho_result kyoho_system_set_sources(struct kyoho_system *system,
                                       const struct kyoho_sources *sources);
 
@@ -1393,9 +1404,10 @@ kyoho_result kyoho_system_start(struct kyoho_system *system,
 
 // Computes the forces of the sources at addresses below `nj` on one another, predicted to the
 // system's time: the sinks are these sources, in the order of their addresses, each of which
-// leaves out those with its index. All have the square `softening2` of the softening length. The
-// arrays of `forces` have a row for each of the `nj` sources. On an error in what you gave no
-// array is written; where a sum overflows or a device fails, some forces may have been.
+// leaves out those with its index. All have the square `softening2` of the softening length, which
+// is 0 where sources have softenings of their own. The arrays of `forces` have a row for each of
+// the `nj` sources. On an error in what you gave no array is written; where a sum overflows or a
+// device fails, some forces may have been.
 //
 // Forces have the bits that `kyoho_system_force` gives for such sinks. Of many sources by a tree
 // it takes less time, as no sinks are copied and compared with the sources.

@@ -46,6 +46,11 @@ fn regular_forces() {
 }
 
 #[test]
+fn softenings_of_sources() {
+    run("native_softenings");
+}
+
+#[test]
 fn trees() {
     run("native_trees");
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # The words of callers for arrays of sinks.
 _WORDS = {"softening2_each": "eps"}
 _WORDS_AT = {"positions": "at", **_WORDS}
+_WORDS_OF_SOURCES = {"softening2_each": "source_eps"}
 # As many systems a thread keeps, of different options.
 _KEPT = 4
 
@@ -39,9 +40,9 @@ class _Kept(threading.local):
         self.systems: dict[tuple[object, ...], System] = {}
         self.numbers = numpy.empty(0, numpy.int32)
 
-    def system(self, *options: Any, is_new: bool = False) -> System:
+    def system(self, *options: Any, is_new: bool = False, softened: bool = False) -> System:
         """The system with these options: order, precision, backend, devices, threads, accuracy,
-        theta. A new one has no sources.
+        theta. A new one has no sources. Those whose sources have softenings are others.
         """
         if self.process != os.getpid():
             self.__init__()  # type: ignore[misc]
@@ -55,6 +56,7 @@ class _Kept(threading.local):
             integer_or_none("threads", threads, least=1),
             number_or_none("accuracy", accuracy),
             number_or_none("theta", theta),
+            softened,
         )
         system = self.systems.pop(options, None) if is_new else self.systems.get(options)
         if system is not None and is_new:
@@ -63,7 +65,7 @@ class _Kept(threading.local):
         if system is None:
             if len(self.systems) == _KEPT:
                 self.systems.pop(next(iter(self.systems))).close()
-            order, precision, backend, devices, threads, accuracy, theta = options
+            order, precision, backend, devices, threads, accuracy, theta, _ = options
             system = self.systems[options] = System(
                 order,
                 precision,
@@ -110,6 +112,7 @@ def gravity(
     threads: int | None = ...,
     G: float = ...,
     units: str | None = ...,
+    source_eps: ArrayLike | None = ...,
     out: tuple[Numbers, Numbers] | None = ...,
 ) -> tuple[Numbers, Numbers]: ...
 @overload
@@ -128,6 +131,7 @@ def gravity(
     threads: int | None = ...,
     G: float = ...,
     units: str | None = ...,
+    source_eps: ArrayLike | None = ...,
     out: Numbers | None = ...,
 ) -> Numbers: ...
 @overload
@@ -146,6 +150,7 @@ def gravity(
     threads: int | None = ...,
     G: float = ...,
     units: str | None = ...,
+    source_eps: Any = ...,
     out: Any = ...,
 ) -> Any: ...
 def gravity(
@@ -163,6 +168,7 @@ def gravity(
     threads: int | None = None,
     G: float = 1.0,
     units: str | None = None,
+    source_eps: Any = None,
     out: Any = None,
 ) -> Any:
     """Gravitational accelerations and potentials of bodies, with G = 1 unless you say otherwise.
@@ -175,7 +181,8 @@ def gravity(
         Their masses, in any unit; they may be zero or negative.
     eps : float or (m,)
         The softening length, in the potential ``-m / sqrt(r**2 + eps**2)``: one for all, or one for
-        each place (by a tree: one for all).
+        each body (by a tree and on a device: one for all). The square of that of a pair is the mean
+        of the squares of both bodies. With ``at``: one for all places, or one for each place.
     at : (m, 3)
         The places at which the results are wanted, and at which every body counts. None: those of
         the bodies, each of which leaves itself out.
@@ -196,6 +203,9 @@ def gravity(
         The gravitational constant.
     units : str
         In its place, the units of the arrays: see :func:`kyoho.gravitational_constant`.
+    source_eps : float or (n,)
+        With ``at``: the softening length of the bodies, beside ``eps``, that of the places. The square
+        of that of a pair is the mean of the squares of both. None: a pair has that of the place.
     out : array, or tuple of two
         The accelerations, ``(m, 3)``, and the potentials, ``(m,)``, to write to.
 
@@ -228,21 +238,28 @@ def gravity(
     >>> kyoho.gravity([[0, 0, 0]], [3.0], at=[[0, 0, 4]], potential=False)
     array([[ 0.    ,  0.    , -0.1875]])
     """
-    if has_unit(positions) or has_unit(masses) or has_unit(eps) or has_unit(at):
+    if has_unit(positions) or has_unit(masses) or has_unit(eps) or has_unit(at) or has_unit(source_eps):
         if G != 1 or units is not None or out is not None:
             raise Error("G, units or out is given; allowed: none of them where arrays have units")
-        positions, masses, eps, at, G, given = _without_units(positions, masses, eps, at)
+        positions, masses, eps, at, source_eps, G, given = _without_units(positions, masses, eps, at, source_eps)
         machine: dict[str, Any] = {"backend": backend, "devices": devices, "threads": threads}
+        machine["source_eps"] = source_eps
         found = gravity(positions, masses, eps, at, accuracy, theta, precision, G=G, **machine)
         results = tuple(result * unit for result, unit in zip(found, given))
         return results if potential else results[0]
     constant = number("G", G, above=0) if units is None else gravitational_constant(units)
     if units is not None and G != 1:
         raise Error("G and units are given; allowed: one of them")
-    softening2 = _squared(eps)
+    softening2 = _squared("eps", eps)
+    of_sources = None if source_eps is None else _squared("source_eps", source_eps)
+    if at is None:
+        if of_sources is not None:
+            raise Error("source_eps is given without at; allowed: eps, the softening lengths of the bodies")
+        if type(softening2) is not float:
+            softening2, of_sources = _of_each(positions, softening2, accuracy or theta)
     forces = None if out is None else _as_forces(out, potential)
     options = (precision, backend, devices, threads, accuracy, theta)
-    system, nj, indices, places = _written(positions, masses, at, options)
+    system, nj, indices, places = _written(positions, masses, at, options, of_sources)
     if at is None and type(places) is numpy.ndarray and type(softening2) is float:
         forces = system.force_all(softening2, nj=nj, out=forces)
     else:
@@ -281,7 +298,7 @@ def tree_error(
     TreeErrors(median=0.0, percentile_90=0.0, percentile_99=0.0, worst=0.0)
     """
     if has_unit(positions) or has_unit(masses) or has_unit(eps) or has_unit(at):
-        positions, masses, eps, at, *_ = _without_units(positions, masses, eps, at)
+        positions, masses, eps, at, *_ = _without_units(positions, masses, eps, at, None)
     if accuracy is None and theta is None:
         raise Error("accuracy and theta are None; allowed: one of them, for a tree")
     softening2 = number("eps", eps, least=0) ** 2
@@ -405,7 +422,23 @@ def forces_in_batch(
     return system.force_batch(bodies, offsets, softening2=softening2, out=out)
 
 
-def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> tuple[System, int, Any, Any]:
+def _of_each(positions: Any, softening2: Any, by_tree: float | None) -> tuple[float, Any]:
+    """The squared softening of sinks that are the sources, and those of the sources if they differ."""
+    if isinstance(softening2, numpy.ndarray):
+        # Wrong positions are told of later.
+        count = len(positions) if hasattr(positions, "__len__") else 0
+        if softening2.shape == (count,) and count > 0 and (softening2 == softening2[0]).all():
+            return float(softening2[0]), None
+        if device_array("positions", positions) is None:
+            if by_tree:
+                raise Error("eps has a length for each body; allowed: one for all, by a tree")
+            return 0.0, softening2
+    raise Error("eps has a length for each body, on a device; allowed: one for all, or arrays of numpy")
+
+
+def _written(
+    positions: Any, masses: Any, at: Any, options: tuple[Any, ...], softening2: Any = None
+) -> tuple[System, int, Any, Any]:
     """The system of these bodies, their number, and the indices and the positions of the sinks."""
     precision, backend, devices, threads, accuracy, theta = options
     accuracy, theta = number_or_none("accuracy", accuracy), number_or_none("theta", theta)
@@ -423,8 +456,11 @@ def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> 
             # Sources on a device stay there only where they replace all that were written before.
             written = _kept.system(2, precision, backend, devices, threads, accuracy, theta)._nj or 0
             is_new = written > device.shape[0]
-    system = _kept.system(2, precision, backend, devices, threads, accuracy, theta, is_new=is_new)
-    arrays = system._write((positions, masses))
+    softened = softening2 is not None
+    system = _kept.system(2, precision, backend, devices, threads, accuracy, theta, is_new=is_new, softened=softened)
+    arrays = system._write(
+        (positions, masses), softening2=softening2, words=_WORDS if at is None else _WORDS_OF_SOURCES
+    )
     count = arrays.count or 0
     if at is not None:
         return system, count, None, at
@@ -433,7 +469,7 @@ def _written(positions: Any, masses: Any, at: Any, options: tuple[Any, ...]) -> 
     return system, count, _kept.numbers_below(count), positions
 
 
-def _without_units(positions: Any, masses: Any, eps: Any, at: Any) -> tuple[Any, ...]:
+def _without_units(positions: Any, masses: Any, eps: Any, at: Any, source_eps: Any) -> tuple[Any, ...]:
     """The numbers of quantities, the gravitational constant of their units, and the units of results."""
     from astropy import units
 
@@ -444,25 +480,26 @@ def _without_units(positions: Any, masses: Any, eps: Any, at: Any) -> tuple[Any,
     speed2 = (units.km / units.s) ** 2
     lengths = [
         None if value is None else in_unit(name, value, length)
-        for name, value in (("positions", positions), ("eps", eps), ("at", at))
+        for name, value in (("positions", positions), ("eps", eps), ("at", at), ("source_eps", source_eps))
     ]
     constant = gravitational_constant("SI") * units.m**3 / (units.kg * units.s**2)
     try:
         factor = constant.to_value(speed2 * length / mass)
     except units.UnitConversionError:
         raise Error(f"positions and masses are in {length} and {mass}; allowed: lengths and masses") from None
-    return lengths[0], in_unit("masses", masses, mass), lengths[1], lengths[2], factor, (speed2 / length, speed2)
+    results = speed2 / length, speed2
+    return lengths[0], in_unit("masses", masses, mass), *lengths[1:], factor, results
 
 
-def _squared(eps: Any) -> Any:
+def _squared(name: str, eps: Any) -> Any:
     if is_single(eps):
-        length = number("eps", eps, least=0)
+        length = number(name, eps, least=0)
         return length * length
-    if device_array("eps", eps) is not None:
+    if device_array(name, eps) is not None:
         return eps * eps
-    lengths = numbers("eps", eps)
+    lengths = numbers(name, eps)
     if not (lengths >= 0).all():
-        raise Error(f"eps is {lengths.min()}; allowed: 0 or more")
+        raise Error(f"{name} is {lengths.min()}; allowed: 0 or more")
     return lengths * lengths
 
 

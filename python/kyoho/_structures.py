@@ -125,6 +125,7 @@ class Sources(ctypes.Structure):
         ("cuda", Cuda),
         ("number_type", c_int32),
         ("reserved", c_int32),
+        *_arrays("softening2_each"),
     ]
 
 

@@ -246,6 +246,7 @@ class System(Handle):
         indices: Any = None,
         addresses: Any = None,
         first_address: int = 0,
+        softening2: Any = None,
     ) -> None:
         """Writes sources at their addresses, replacing what was there. On an error in what was
         given nothing is written.
@@ -265,6 +266,11 @@ class System(Handle):
             told by it. None: its address.
         addresses : (n,) of int32
             The address of each source, 0 or more. None: from ``first_address`` on.
+        softening2 : float or (n,)
+            The square of the softening length of all, or of each. That of a pair is then the mean of
+            those of its source and its sink. All sources of a system have one, or none has: to change
+            that write all anew. They are summed directly, without regular forces, lists and ranks,
+            and in double precision also in a system of less. None: a pair has that of its sink.
         """
         first_address = integer("first_address", first_address)
         sources = (
@@ -280,12 +286,24 @@ class System(Handle):
             times,
             indices,
         )
-        self._write(sources, addresses, first_address)
+        self._write(sources, addresses, first_address, softening2)
 
-    def _write(self, sources: tuple[Any, ...], addresses: Any = None, first_address: int = 0) -> Arrays:
+    def _write(
+        self,
+        sources: tuple[Any, ...],
+        addresses: Any = None,
+        first_address: int = 0,
+        softening2: Any = None,
+        words: Mapping[str, str] = Arrays.words,
+    ) -> Arrays:
         """Writes sources, the first arrays of a ``Sources``, and returns their arrays."""
         structure, arrays = _sources(sources, addresses, made=self._made)
         structure.first_address = first_address
+        if softening2 is not None:
+            arrays.words = words
+            if is_single(softening2):
+                softening2 = numpy.full(structure.count, number("softening2", softening2))
+            arrays.elements("softening2_each", softening2)
         self._check_place(arrays)
         result = library.kyoho_system_set_sources(self._own(), structure)
         if result:
@@ -407,7 +425,7 @@ class System(Handle):
         Parameters
         ----------
         softening2 : float
-            The square of the softening length.
+            The square of the softening length; 0 where sources have their own.
         nj : int
             None: all sources.
         out : Forces

@@ -15,11 +15,12 @@ class Bodies:
         self.masses = random.uniform(0.5, 1.5, count) / count
         self.indices = numpy.arange(count, dtype=numpy.int32)
 
-    def gravity(self, at=None, eps=0.0):
-        """Accelerations and potentials."""
+    def gravity(self, at=None, eps=0.0, source_eps=None):
+        """Accelerations and potentials. The squared softening of a pair is the mean of both, if there are."""
         places = self.positions if at is None else at
         r = self.positions[numpy.newaxis] - places[:, numpy.newaxis]
-        distance2 = (r**2).sum(axis=2) + numpy.broadcast_to(eps, len(places))[:, numpy.newaxis] ** 2
+        eps2 = numpy.broadcast_to(eps, len(places))[:, numpy.newaxis] ** 2
+        distance2 = (r**2).sum(axis=2) + (eps2 if source_eps is None else (eps2 + source_eps**2) / 2)
         if at is None:
             numpy.fill_diagonal(distance2, numpy.inf)
         weight = self.masses / distance2**1.5

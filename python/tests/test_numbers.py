@@ -33,7 +33,7 @@ ARRAYS |= {"pos", "m", "pos_target", "pos_source", "m_source", "softening", "sof
 INTEGER_ARRAYS = {"indices", "addresses", "identifiers", "offsets", "sink_offsets", "source_offsets"}
 INTEGER_ARRAYS |= {"first_addresses", "source_counts", "groups"}
 # One number, and in some functions an array of them.
-SOFTENINGS = {"eps", "softening2"}
+SOFTENINGS = {"eps", "source_eps", "softening2"}
 OF_ALL = {"Cluster", "Cluster.add_group", "tree_error", "System.force_all", "System.start_all"}
 # Words, switches, functions, and what has numbers within it.
 OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neighbour_criterion", "potential", "out"}

@@ -116,8 +116,15 @@ contains
         acc(:, 11) = expected_acc(:, 11)
         call expect_forces('a part of an array')
 
+        ! Sources have softenings too: equal ones are as one.
+        call succeed(kyoho_system_set_sources(system, n, 0, mass, x, velocities=v, indices=index, &
+            softening2_each=spread(2 * eps2, 1, n)))
+        call succeed(kyoho_system_force(system, n, n, x, v, 0d0, indices=index, accelerations=acc))
+        call expect_forces('softenings of sources')
+        call succeed(kyoho_system_set_sources(system, n, 0, mass, x, velocities=v, indices=index))
+
         call succeed(kyoho_system_statistics(system, statistics))
-        call expect(statistics%sources == n .and. statistics%sinks == n + 10, 'statistics')
+        call expect(statistics%sources == n .and. statistics%sinks == 2 * n + 10, 'statistics')
         call succeed(kyoho_system_free(system))
         call expect(kyoho_system_free(system) == KYOHO_BAD_HANDLE, 'a system is freed once')
     end subroutine

@@ -45,7 +45,8 @@ pub use partition::{
 pub use records::{Record, RecordLine, Records};
 pub use sinks::{SinkSlice, Sinks};
 pub use sources::{
-    Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, TAYLOR, TIME, TakeChunk, Written, padded,
+    Chunk, IndexRange, MASS, MAX_COEFFICIENTS, OCTET, Row, Source, Sources, Supplement, TAYLOR, TIME, TakeChunk,
+    Written, padded,
 };
 pub use trees::{SinkOrder, TreeAccuracy, TreeBlock, TreePhase, TreeProfile};
 pub use units::Units;

@@ -1,12 +1,15 @@
 //! The host's copy of the sources: the truth that every device copies from.
 
 mod chunk;
+mod supplement;
 
 use super::memory::{self, Boxed};
 use super::units::{Census, Sizes};
 use super::{CHUNK, Interaction, MAX_DERIVATIVES, Result, Units, chunk_of, chunks_below};
 
 pub use chunk::{Chunk, MASS, OCTET, Row, TAYLOR, TIME};
+use supplement::Softenings;
+pub use supplement::Supplement;
 
 /// The number of Taylor coefficients that a source can have: position, velocity, acceleration / 2,
 /// jerk / 6, snap / 24, crackle / 120, and the next two derivatives of the position over 720 and
@@ -115,6 +118,8 @@ pub struct Sources {
     /// The low limbs of the sources' numbers, at the same addresses, where numbers have them. Those
     /// of an address that is not there are zero.
     low: Option<Boxed<Sources>>,
+    /// The softenings of sources, where they have some.
+    softenings: Option<Softenings>,
     chunks: Vec<Option<Boxed<Chunk>>>,
     stamp: u64,
     count: usize,
@@ -134,6 +139,7 @@ impl Sources {
         Sources {
             n_coefficients,
             low: None,
+            softenings: None,
             chunks: Vec::new(),
             stamp: 0,
             count: 0,
@@ -145,17 +151,24 @@ impl Sources {
         }
     }
 
-    /// Makes an empty set of sources whose numbers have low limbs.
+    /// Makes an empty set of sources whose numbers have low limbs or not, and which have softenings
+    /// or not.
     #[inline]
-    pub fn with_low_limbs(n_coefficients: usize) -> Result<Sources> {
-        let low = Boxed::new(Sources::new(n_coefficients), "sources")?;
-        Ok(Sources { low: Some(low), ..Sources::new(n_coefficients) })
+    pub fn with_supplements(n_coefficients: usize, low_limbs: bool, softenings: bool) -> Result<Sources> {
+        let low = low_limbs.then(|| Boxed::new(Sources::new(n_coefficients), "sources")).transpose()?;
+        Ok(Sources { low, softenings: softenings.then(Softenings::default), ..Sources::new(n_coefficients) })
     }
 
-    /// Whether numbers have low limbs.
+    /// Whether sources have a [`Supplement`].
     #[inline]
-    pub fn has_low_limbs(&self) -> bool {
-        self.low.is_some()
+    pub fn has_supplements(&self) -> bool {
+        self.low.is_some() || self.softenings.is_some()
+    }
+
+    /// Whether sources have softenings.
+    #[inline]
+    pub fn has_softenings(&self) -> bool {
+        self.softenings.is_some()
     }
 
     /// Forgets all sources, after a device took others in their place, at this many addresses from
@@ -180,8 +193,10 @@ impl Sources {
     pub fn successor(&self) -> Result<Sources> {
         let low = self.low.as_ref().map(|low| Boxed::new(Sources::new(low.n_coefficients), "sources"));
         let low = low.transpose()?;
+        let softenings = self.softenings.as_ref().map(|_| Softenings::default());
         // Its list has no address of a source that was here before.
-        Ok(Sources { stamp: self.stamp, forgotten: self.stamp + 1, low, ..Sources::new(self.n_coefficients) })
+        let (stamp, forgotten) = (self.stamp, self.stamp + 1);
+        Ok(Sources { stamp, forgotten, low, softenings, ..Sources::new(self.n_coefficients) })
     }
 
     /// Returns the addresses that were written since [`Sources::forget_written`].
@@ -233,6 +248,7 @@ impl Sources {
         self.everything = true;
         (self.count, self.on_device, self.census) = (count, 0, census);
         self.low.iter_mut().for_each(|low| **low = Sources::new(low.n_coefficients));
+        self.softenings.iter_mut().for_each(|softenings| *softenings = Softenings::default());
     }
 
     /// Counts all sources as written, for devices that have fetched nothing yet.
@@ -286,7 +302,8 @@ impl Sources {
         let chunk = size_of::<Chunk>() + (TAYLOR + 3 * self.n_coefficients) * CHUNK * 8;
         let tables = self.chunks.capacity() * size_of::<Option<Boxed<Chunk>>>() + self.written.capacity() * 4;
         let low = self.low.as_ref().map_or(0, |low| low.bytes());
-        low + tables + self.census.bytes() + self.chunks.iter().flatten().count() * chunk
+        let softenings = self.softenings.as_ref().map_or(0, Softenings::bytes);
+        low + softenings + tables + self.census.bytes() + self.chunks.iter().flatten().count() * chunk
     }
 
     /// Returns the number of chunks that hold the written addresses below `nj`, gaps included.
@@ -301,24 +318,31 @@ impl Sources {
         self.chunks.get(chunk)?.as_deref()
     }
 
-    /// Writes the source at an address, and the low limbs of its numbers.
+    /// Writes the source at an address, and what it has beside its record.
     #[inline]
-    pub fn write_limbs(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
-        self.write(address, source)?;
-        match &mut self.low {
-            Some(all) => all.put(address, low),
-            None => Ok(()),
+    pub fn write_with(&mut self, address: usize, source: &Source, supplement: &Supplement) -> Result<()> {
+        if let Some(low) = &mut self.low {
+            low.put(address, &supplement.low)?;
         }
+        if let Some(softenings) = &mut self.softenings {
+            softenings.set(address, supplement.softening2)?;
+        }
+        self.write_record(address, source)
     }
 
-    /// Writes the source at an address, which devices have to fetch. Its low limbs are zero, where
-    /// numbers have them.
+    /// Writes the source at an address, which devices have to fetch. What it has beside its record is
+    /// zero.
     #[inline]
     pub fn write(&mut self, address: usize, source: &Source) -> Result<()> {
-        self.put(address, source)?;
-        if let Some(low) = &mut self.low {
-            low.put(address, &Source::default())?;
+        if self.has_supplements() {
+            return self.write_with(address, source, &Supplement::default());
         }
+        self.write_record(address, source)
+    }
+
+    #[inline]
+    fn write_record(&mut self, address: usize, source: &Source) -> Result<()> {
+        self.put(address, source)?;
         self.count_sizes(address, Census::sizes_of(source.mass, &source.coefficients[..self.n_coefficients]));
         self.note_written(address);
         Ok(())
@@ -452,10 +476,17 @@ impl Sources {
         self.place_of(address).map(|(chunk, place)| chunk.body(place))
     }
 
-    /// Returns the low limbs of the source at an address.
+    /// Returns what the source at an address has beside its record.
     #[inline]
-    pub fn read_low(&self, address: usize) -> Source {
-        self.low.as_ref().and_then(|low| low.read(address)).unwrap_or_default()
+    pub fn supplement(&self, address: usize) -> Supplement {
+        let low = self.low.as_ref().and_then(|low| low.read(address)).unwrap_or_default();
+        Supplement { low, softening2: self.softening2(address) }
+    }
+
+    /// Returns the squared softening of the source at an address, in two limbs.
+    #[inline]
+    pub fn softening2(&self, address: usize) -> [f64; 2] {
+        self.softenings.as_ref().map_or([0.0; 2], |softenings| softenings.get(address))
     }
 
     /// Returns the source at an address, if it was written; coefficients that are not kept read as

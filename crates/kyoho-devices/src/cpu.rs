@@ -275,8 +275,8 @@ mod tests {
         let interaction = interaction(Order::Fourth, Precision::Double).unwrap();
         let level = Level::Portable;
         let kernel = kernel::kernel_64(level, &interaction).unwrap();
-        let options =
-            DeviceOptions { interaction, threads, level, shape: None, companions: CompanionDevices::default() };
+        let companions = CompanionDevices::default();
+        let options = DeviceOptions { interaction, softenings: false, threads, level, shape: None, companions };
         CpuDevice::new(kernel, None, Arc::new(Threads::new(threads)), options)
     }
 

@@ -128,6 +128,7 @@ pub fn script(interaction: &Arc<Interaction>) -> Shared {
 fn options(interaction: &Arc<Interaction>) -> DeviceOptions {
     DeviceOptions {
         interaction: interaction.clone(),
+        softenings: false,
         threads: 1,
         level: Level::Portable,
         shape: None,

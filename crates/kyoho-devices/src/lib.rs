@@ -2,7 +2,7 @@
 //!
 //! [`GpuDevice`] is any GPU: it asks the first method that takes a block. `arrays` has its work on
 //! arrays of callers, `block_steps` that on bodies that step there. `cpu` are the processors of the
-//! host; `quad` sums in numbers of two doubles, on either.
+//! host; `texts` sums in numbers of two doubles and with softenings of sources, on either.
 
 mod arrays;
 mod block_steps;
@@ -17,7 +17,7 @@ mod gpu;
 mod gpu_tests;
 #[cfg(test)]
 mod opencl_tests;
-mod quad;
+mod texts;
 
 use kyoho_core::{Error, Result};
 use kyoho_hal::Backend;
@@ -55,8 +55,8 @@ pub fn open(backend: Backend, number: usize, options: DeviceOptions) -> Result<B
             allowed: format!("0 to {}", devices as i64 - 1),
         });
     }
-    if options.interaction.has_low_limbs() {
-        return quad::QuadDevice::open(backend, number, options);
+    if options.softenings || options.interaction.has_low_limbs() {
+        return texts::TextDevice::open(backend, number, options);
     }
     match backend {
         Backend::Cpu => cpu::open(options),

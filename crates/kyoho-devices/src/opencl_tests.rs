@@ -20,6 +20,7 @@ fn options() -> DeviceOptions {
     let interaction = interaction(Order::Fourth, Precision::Mixed).unwrap();
     DeviceOptions {
         interaction,
+        softenings: false,
         threads: 1,
         level: Level::Portable,
         shape: None,

@@ -13,8 +13,9 @@ use super::{QuadSink, SinkPlace, System, sinks};
 impl System {
     /// Begins the forces of the sources at addresses below `nj` on one another, predicted to the
     /// system's time: sinks are these sources, in the order of their addresses, each of which
-    /// leaves out those with its index. They have this squared softening and no radius. It is an
-    /// error where no source was written to one of the addresses.
+    /// leaves out those with its index. They have this squared softening, which is 0 where sources
+    /// have their own, and no radius. It is an error where no source was written to one of the
+    /// addresses.
     ///
     /// Forces have the bits of [`System::start`] on such sinks. Where a device has the sources and
     /// sums by a tree, nothing is sent and compared, nor where the CPU does.
@@ -22,6 +23,7 @@ impl System {
         self.require_no_block("start_all")?;
         // One sink stands for all, also where there are none.
         check_sink(&self.interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
+        self.check_softening_of_all(softening2)?;
         if self.interaction.has_low_limbs() {
             return self.start_all_in_limbs(nj, softening2);
         }
@@ -77,13 +79,16 @@ impl System {
     fn make_sinks_of_all(&self, into: &mut Sinks, nj: usize, softening2: f64) -> Result<SinkScan> {
         let (interaction, threads) = (&*self.interaction, &self.threads);
         let (sources, time, predicts) = (self.journal.sources(), self.time, self.predicts);
+        let has_own = sources.has_softenings();
+        let softening2 = |address: usize| if has_own { sources.softening2(address)[0] } else { softening2 };
         let sink = FromFn(|address| {
             let source = sources.read(address).unwrap_or_default();
             let step = if predicts { time - source.time } else { 0.0 };
-            sink_of(&source, interaction, step, softening2)
+            sink_of(&source, interaction, step, softening2(address))
         });
         let body = FromFn(|address| {
             let body = sources.body(address).unwrap_or_default();
+            let softening2 = softening2(address);
             Sink { index: body.index, softening2, derivatives: padded([body.position]), ..Sink::NOTHING }
         });
         // Nothing of a source moves where its position alone is kept.
@@ -124,13 +129,14 @@ impl System {
     /// Does as [`System::start_all`] does in numbers of two doubles.
     fn start_all_in_limbs(&mut self, nj: usize, softening2: f64) -> Result<()> {
         let predicted = self.quad_predicted(0..nj)?;
-        let sources = self.sources(0..nj)?;
+        let has_own = self.has_softenings();
+        let sources = self.journal.each(0..nj, |source, supplement| (source.index, supplement.softening2))?;
         let all = predicted.into_iter().zip(&sources).enumerate();
         let sinks: Result<Vec<QuadSink>> = all
             .map(|(address, (derivatives, source))| match (derivatives, source) {
-                (Some(derivatives), Some(source)) => Ok(QuadSink {
-                    index: source.index,
-                    softening2: Double::from_limb(softening2),
+                (Some(derivatives), Some((index, [high, low]))) => Ok(QuadSink {
+                    index: *index,
+                    softening2: if has_own { Double { high: *high, low: *low } } else { Double::from_limb(softening2) },
                     radius2: Double::ZERO,
                     derivatives,
                 }),

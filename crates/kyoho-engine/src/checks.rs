@@ -134,20 +134,24 @@ pub(super) fn check_sink(interaction: &Interaction, (whose, number): (&str, usiz
     if let Some(value) = sink.derivatives[0].iter().find(|value| value.abs() > largest) {
         return Err(too_large(interaction, name("the position"), *value, largest));
     }
-    for (what, value) in [("the squared softening", sink.softening2), ("the squared radius", sink.radius2)] {
-        if !value.is_finite() {
-            return Err(Error::NotFinite { what: name(what), value });
-        }
-    }
-    if !(0.0..=largest * largest).contains(&sink.softening2) {
-        return Err(Error::OutOfRange {
-            what: name("the squared softening"),
-            value: sink.softening2,
-            precision: interaction.precision.name(),
-            allowed: format!("0 to {:e}", largest * largest),
-        });
+    check_softening2(interaction, || name("the squared softening"), sink.softening2)?;
+    if !sink.radius2.is_finite() {
+        return Err(Error::NotFinite { what: name("the squared radius"), value: sink.radius2 });
     }
     Ok(())
+}
+
+/// Fails unless a body may have this squared softening, whose name is made where it is wrong.
+pub(super) fn check_softening2(interaction: &Interaction, name: impl Fn() -> String, value: f64) -> Result<()> {
+    let largest = interaction.bounds.position * interaction.bounds.position;
+    if !value.is_finite() {
+        return Err(Error::NotFinite { what: name(), value });
+    }
+    if (0.0..=largest).contains(&value) {
+        return Ok(());
+    }
+    let (precision, allowed) = (interaction.precision.name(), format!("0 to {largest:e}"));
+    Err(Error::OutOfRange { what: name(), value, precision, allowed })
 }
 
 fn too_large(interaction: &Interaction, what: String, value: f64, largest: f64) -> Error {

@@ -47,6 +47,9 @@ impl System {
             let which = if devices.len() == 1 { "on which the system is" } else { "the first of the system" };
             return Err(refused(format!("device {}, {which}", devices[0])));
         }
+        if self.has_softenings() {
+            return Err(refused("0 (KYOHO_MEMORY_HOST) in a system whose sources have softenings".into()));
+        }
         let none = || refused("0 (KYOHO_MEMORY_HOST) on this device".into());
         let arrays = self.devices.arrays().ok_or_else(none)?;
         if !waited.contains(&place.stream) {

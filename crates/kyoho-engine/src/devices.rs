@@ -32,6 +32,8 @@ pub struct Devices {
     setup: Setup,
     /// The devices; there are none where the last change failed.
     all: Vec<Box<dyn Device>>,
+    /// Whether sources have softenings.
+    softened: bool,
     /// Threads that open them and begin blocks on them, the caller's included.
     threads: Threads,
     take_records: bool,
@@ -131,6 +133,7 @@ impl Devices {
             interaction: interaction.clone(),
             setup: setup.clone(),
             all: Vec::new(),
+            softened: false,
             threads: Threads::alone(),
             take_records: false,
             partitions: Partitions::default(),
@@ -154,6 +157,12 @@ impl Devices {
     /// Sets the pairs below which the CPU takes over.
     pub fn set_crossover(&mut self, pairs: Option<u64>) {
         self.setup.crossover = pairs;
+    }
+
+    /// Whether they sum by texts of the language of pairs: numbers of two doubles, and pairs that have
+    /// softenings of both bodies.
+    pub fn sum_by_texts(&self) -> bool {
+        self.softened || self.interaction.has_low_limbs()
     }
 
     /// Whether they take records.
@@ -241,7 +250,7 @@ impl Devices {
         block: &mut Block,
         copy: Option<CopyPart>,
     ) -> std::result::Result<(), NotStarted> {
-        let (ni, nj) = (block.count(), block.nj);
+        let (ni, nj, by_texts) = (block.count(), block.nj, self.sum_by_texts());
         let at_work = if self.on_host { &mut self.host } else { &mut self.all };
         let all = at_work.len();
         if all == 0 {
@@ -260,8 +269,8 @@ impl Devices {
             _ if block.lists.is_some() => Partition { ranges: all, sets: 1 },
             // The first one shares the cells of sinks out itself.
             _ if block.tree.is_some() => Partition::WHOLE,
-            // Sums of two limbs are not added here.
-            _ if self.interaction.has_low_limbs() => Partition { ranges: all, sets: 1 },
+            // They do not share slices, and sums of two limbs are not added here.
+            _ if by_texts => Partition { ranges: all, sets: 1 },
             Some(partition) => partition,
             None => self.partitions.choose(at_work, ni, nj),
         };

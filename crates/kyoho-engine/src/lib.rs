@@ -22,6 +22,7 @@ mod parts;
 pub mod quad;
 mod setup;
 mod sinks;
+mod softenings;
 mod sources;
 mod staging;
 mod start;
@@ -34,7 +35,7 @@ use std::sync::Arc;
 use kyoho_core::records::Numbers;
 use kyoho_core::{
     Block, DeviceForces, Error, Interaction, InteractionLists, MAX_DERIVATIVES, NeighbourCriterion, NeighbourTable,
-    Result, Sinks, Source, Sums, TreeAccuracy, TreeBlock,
+    Result, Sinks, Source, Sums, Supplement, TreeAccuracy, TreeBlock,
 };
 use kyoho_devices::ThisMachine;
 use kyoho_hal::DeviceDescription;
@@ -149,7 +150,7 @@ impl System {
         let setup = &Setup { order, precision, scope, ..setup.clone() };
         check_devices(setup)?;
         let threads = Threads::for_copies(setup.threads);
-        let mut journal = UpdateJournal::new(&interaction, threads.clone())?;
+        let mut journal = UpdateJournal::new(&interaction, false, threads.clone())?;
         let devices = Devices::open(machine, interaction.clone(), setup, &mut journal)?;
         Ok(System {
             interaction,
@@ -259,7 +260,7 @@ impl System {
             self.check_source(address, source)?;
         }
         if !self.journal.record(address, source) {
-            self.write(address, source, &Source::default())?;
+            self.write(address, source, &Supplement::default())?;
         }
         self.end = self.end.max(address + 1);
         self.statistics.writes += 1;
@@ -290,9 +291,8 @@ impl System {
         Ok(())
     }
 
-    /// Writes a source that could not be recorded, with the low limbs of its numbers if they have
-    /// such.
-    fn write(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
+    /// Writes a source that could not be recorded, with what it has beside its record.
+    fn write(&mut self, address: usize, source: &Source, supplement: &Supplement) -> Result<()> {
         if self.journal.sources().on_device() > 0 {
             self.fetch_sources()?;
             // The host's copy has its chunk now. What is staged may not be recorded later: of one address
@@ -306,9 +306,9 @@ impl System {
             self.make_lists(None)?;
         }
         if self.last_block_is_needed() {
-            self.journal.stage(address, source, low)
+            self.journal.stage(address, source, supplement)
         } else {
-            self.journal.write_to_host(address, source, low)
+            self.journal.write_to_host(address, source, supplement)
         }
     }
 

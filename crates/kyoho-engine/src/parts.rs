@@ -33,6 +33,7 @@ impl System {
                 allowed: "full forces in single, mixed, double".into(),
             });
         }
+        self.refuse_softenings("interaction lists and batches")?;
         let end = self.end;
         // A device checks what lies there while the host's groups are made. Whatever is wrong, it is
         // waited for.
@@ -108,7 +109,7 @@ impl System {
     ) -> Result<bool> {
         let interaction = self.interaction.clone();
         let keeps_last = self.stage == Stage::Done && self.lists_wanted;
-        let is_of_device = self.setup().backend != Backend::Cpu && !interaction.has_low_limbs();
+        let is_of_device = self.setup().backend != Backend::Cpu && !self.devices.sum_by_texts();
         if count < IN_PARTS || !is_of_device || keeps_last || self.units_of_sinks {
             return Ok(false);
         }

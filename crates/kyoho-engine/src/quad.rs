@@ -6,7 +6,9 @@
 //! [`Precision::Quad`]: kyoho_core::Precision::Quad
 
 use kyoho_core::sources::padded;
-use kyoho_core::{Error, Forces, MAX_COEFFICIENTS, MAX_DERIVATIVES, Nearest, Result, Sink, Sinks, Source, memory};
+use kyoho_core::{
+    Error, Forces, MAX_COEFFICIENTS, MAX_DERIVATIVES, Nearest, Result, Sink, Sinks, Source, Supplement, memory,
+};
 use kyoho_laws::double_double::{Double, DoubleDouble, two_sum};
 use kyoho_laws::simd::predict;
 
@@ -21,6 +23,8 @@ pub struct QuadSource {
     pub mass: DoubleDouble,
     /// The time to which position, velocity, ... belong.
     pub time: DoubleDouble,
+    /// The squared softening length, where sources have softenings.
+    pub softening2: DoubleDouble,
     /// The position and its derivatives: velocity, acceleration, jerk, ..., none of them divided.
     pub derivatives: [[DoubleDouble; 3]; MAX_COEFFICIENTS],
 }
@@ -56,8 +60,8 @@ fn by_limbs<const N: usize, const M: usize>(numbers: [[DoubleDouble; N]; M]) -> 
 }
 
 impl QuadSource {
-    /// Makes a source from plain doubles: its derivatives are not divided. Those that are not given
-    /// are zero.
+    /// Makes a source without softening from plain doubles: its derivatives are not divided. Those
+    /// that are not given are zero.
     pub fn from_derivatives<const N: usize>(
         index: i32,
         mass: DoubleDouble,
@@ -66,11 +70,11 @@ impl QuadSource {
     ) -> QuadSource {
         let derivatives: [[f64; 3]; MAX_COEFFICIENTS] = padded(derivatives);
         let derivatives = derivatives.map(|vector| vector.map(Double::from_limb));
-        QuadSource { index, mass, time: Double::from_limb(time), derivatives }
+        QuadSource { index, mass, time: Double::from_limb(time), softening2: Double::ZERO, derivatives }
     }
 
-    /// Returns the high and the low limbs of the numbers that a system keeps of it.
-    pub fn split(&self) -> (Source, Source) {
+    /// Returns the high limbs of the numbers that a system keeps of it, and what it has beside them.
+    pub fn split(&self) -> (Source, Supplement) {
         let mut factorial = 1.0;
         let mut coefficients = self.derivatives;
         for (k, coefficient) in coefficients.iter_mut().enumerate().skip(2) {
@@ -78,9 +82,11 @@ impl QuadSource {
             *coefficient = coefficient.map(|component| component / Double::from_limb(factorial));
         }
         let [high, low] = by_limbs(coefficients);
-        let [[[mass, time]], [[low_mass, low_time]]] = by_limbs([[self.mass, self.time]]);
+        let [[[mass, time, softening2]], [[low_mass, low_time, low_softening2]]] =
+            by_limbs([[self.mass, self.time, self.softening2]]);
         let of = |mass, time, coefficients| Source { index: self.index, mass, time, coefficients };
-        (of(mass, time, high), of(low_mass, low_time, low))
+        let low = of(low_mass, low_time, low);
+        (of(mass, time, high), Supplement { low, softening2: [softening2, low_softening2] })
     }
 }
 
@@ -100,13 +106,19 @@ impl System {
     /// be of precision `quad`.
     pub fn set_quad_source(&mut self, address: usize, source: &QuadSource) -> Result<()> {
         self.require_quad()?;
-        let (source, low) = source.split();
-        self.write_in_limbs(address, &source, &low)
+        let (source, supplement) = source.split();
+        self.write_checked(address, &source, &supplement)
     }
 
-    fn write_in_limbs(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
+    /// Writes a source with what it has beside its record, if it is good.
+    pub(super) fn write_checked(&mut self, address: usize, source: &Source, supplement: &Supplement) -> Result<()> {
         self.check_source(address, source)?;
-        self.write(address, source, low)?;
+        self.check_softening_of_source(address, supplement.softening2[0])?;
+        if supplement.softening2[0] != 0.0 && !self.has_softenings() {
+            let when = "with a softening in a system that is not prepared for such";
+            return Err(Error::CallOrder { call: "the write of a source", when });
+        }
+        self.write(address, source, supplement)?;
         self.end = self.end.max(address + 1);
         self.statistics.writes += 1;
         Ok(())
@@ -116,11 +128,11 @@ impl System {
     /// them, with all their digits. Addresses without a source are left out.
     pub fn take_sources_of(&mut self, other: &mut System, addresses: &[usize]) -> Result<()> {
         other.fetch_sources()?;
-        let sources = other.journal.each(addresses.iter().copied(), |source, low| (source, low))?;
+        let sources = other.journal.each(addresses.iter().copied(), |source, supplement| (source, supplement))?;
         for (address, source) in addresses.iter().zip(sources) {
             match source {
-                Some((source, low)) if self.interaction.has_low_limbs() => {
-                    self.write_in_limbs(*address, &source, &low)?;
+                Some((source, supplement)) if self.interaction.has_low_limbs() => {
+                    self.write_checked(*address, &source, &supplement)?;
                 }
                 Some((source, _)) => self.set_source(*address, &source)?,
                 None => (),
@@ -132,7 +144,9 @@ impl System {
     /// Fails unless [`System::set_quad_source`] would take a source at an address.
     pub fn check_quad_source(&self, address: usize, source: &QuadSource) -> Result<()> {
         self.require_quad()?;
-        self.check_source(address, &source.split().0)
+        let (source, supplement) = source.split();
+        self.check_source(address, &source)?;
+        self.check_softening_of_source(address, supplement.softening2[0])
     }
 
     /// Sets the time as [`System::set_time`] does, in two doubles.
@@ -174,7 +188,7 @@ impl System {
         self.require_quad()?;
         let (interaction, predicts) = (self.interaction.clone(), self.predicts);
         let time = Double { high: self.time, low: self.low_time };
-        self.journal.each(addresses, |source, low| {
+        self.journal.each(addresses, |source, Supplement { low, .. }| {
             let written = Double { high: source.time, low: low.time };
             let dt = if predicts { time - written } else { Double::ZERO };
             predict::derivatives_in_limbs(&source, &low, &interaction, dt)

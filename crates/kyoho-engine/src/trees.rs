@@ -31,6 +31,7 @@ impl System {
     pub fn set_tree(&mut self, tree: Option<TreeAccuracy>) -> Result<()> {
         if tree.is_some() {
             self.require_order_of_trees()?;
+            self.refuse_softenings("trees")?;
         }
         self.tree = tree;
         Ok(())

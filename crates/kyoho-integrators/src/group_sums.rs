@@ -87,16 +87,16 @@ fn softened<'a>(
     (sinks, place): (usize, impl Fn(usize) -> usize),
 ) -> Result<Forces<'a>> {
     if gravity_of.is_none() {
-        *gravity_of = Some(SoftenedGravity::new(system.interaction(), system.setup())?);
+        *gravity_of = Some(SoftenedGravity::new(system.setup())?);
     }
     let none = || Error::Internal { what: "softened gravity was not made".into() };
     let softened = gravity_of.as_mut().ok_or_else(none)?;
     let softening = |body: usize| groups.softening_of(groups.member(body));
-    softened.write(gravity, sources.len(), 0..sources.len(), |row| {
-        let number = sources[row];
-        SoftenedBody { number, body: &bodies[number], time: 0.0, softening: softening(number) }
-    })?;
-    softened.sum(0.0, sinks, |row| (bodies[place(row)].sink(place(row), 0.0), softening(place(row))))
+    let source =
+        |number: usize| SoftenedBody { number, body: &bodies[number], time: 0.0, softening: softening(number) };
+    softened.write(gravity, sources.iter().map(|number| source(*number)).enumerate())?;
+    let sink = |number: usize| bodies[number].sink(number, softening(number));
+    softened.sum(0.0, sources.len(), (0..sinks).map(|row| sink(place(row))))
 }
 
 /// Chooses places among so many.

@@ -16,7 +16,6 @@ use kyoho_pairs::PairMachine;
 use super::body::{Body, Vector, sum, vector};
 use super::fields::Parameters;
 use super::groups::Groups;
-use super::softened::machine;
 
 use sums::{Constants, Kernels};
 
@@ -154,7 +153,8 @@ pub struct Laws {
 impl Laws {
     /// Begins without a law, for this gravitational constant, on the machine of a system.
     pub fn new(gravity: f64, setup: &Setup) -> Laws {
-        let machine = machine(setup);
+        let Setup { backend, threads, level, fall_back: falls_back, .. } = *setup;
+        let machine = PairMachine { backend, devices: setup.devices.clone(), threads, level, falls_back };
         Laws {
             all: Vec::new(),
             kernels: Vec::new(),

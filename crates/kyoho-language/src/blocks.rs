@@ -7,6 +7,7 @@
 mod interpreter;
 mod joins;
 mod numbers;
+mod search;
 
 use kyoho_core::{Error, Level, Result, memory};
 

@@ -35,22 +35,8 @@ pub fn gravity(order: Order) -> &'static CStr {
 
 /// The names of the vectors of a body in the texts.
 const VECTORS: [&str; 4] = ["pos", "vel", "acc", "jerk"];
-
-/// What a text has whose sources are predicted.
-struct Predicted {
-    /// The last part of the name.
-    name: &'static str,
-    /// What sources have beside `time`.
-    of_source: &'static str,
-    /// The parameters beside `now`.
-    parameters: &'static str,
-    /// The statements before the prediction.
-    before: &'static str,
-    /// The statement that leaves out a sink's own source.
-    skip: &'static str,
-    /// The squared softening of a pair.
-    softening2: &'static str,
-}
+/// The condition under which a source is the sink itself in the texts.
+const OWN: &str = "i.id == j.id";
 
 /// Returns the text of the full force of an interaction whose sources are predicted, as a system
 /// has it. A sink has `eps2` of its own beside the fields of [`gravity`]. A source has the
@@ -58,37 +44,10 @@ struct Predicted {
 /// `address`. Parameters are the time `now`, `predicts` (1, or 0 where sources are as they were
 /// written), `nj` (addresses from there on are left out) and `skips` (1 where a sink leaves out the
 /// sources with its `id`). The results are those of [`gravity`].
-pub fn gravity_of_system(interaction: &Interaction) -> Result<String> {
-    let of = Predicted {
-        name: "system",
-        of_source: "address: i32",
-        parameters: ", predicts: i32, nj: i32, skips: i32",
-        before: "  skip if j.address >= nj\n  dt = select(predicts != 0, now - j.time, 0)\n",
-        skip: "skip if skips != 0 && i.id == j.id",
-        softening2: "i.eps2",
-    };
-    predicted(interaction, &of)
-}
-
-/// Returns the text of the full force of an interaction in which sources have softenings too. Sinks
-/// and sources have `eps2`, half of the squared softening: that of a pair is the sum of both. Else it
-/// is that of [`gravity_of_system`], with `now` as the only parameter and without an `address`.
-pub fn gravity_with_softenings(interaction: &Interaction) -> Result<String> {
-    let of = Predicted {
-        name: "softenings",
-        of_source: "eps2: f64",
-        parameters: "",
-        before: "  dt = now - j.time\n",
-        skip: OWN,
-        softening2: "(i.eps2 + j.eps2)",
-    };
-    predicted(interaction, &of)
-}
-
-/// The statement of a law that leaves out a sink's own source.
-const OWN: &str = "skip if i.id == j.id";
-
-fn predicted(interaction: &Interaction, of: &Predicted) -> Result<String> {
+///
+/// Where sources have softenings, sinks and sources have half of the squared softening as `eps2`: that
+/// of a pair is the sum of both.
+pub fn gravity_of_system(interaction: &Interaction, softenings: bool) -> Result<String> {
     let Interaction { order, n_coefficients, n_derivatives, .. } = *interaction;
     let law = gravity(order).to_str().unwrap_or("");
     let (head, body) = law.split_once("\nbody\n").unwrap_or((law, ""));
@@ -96,14 +55,15 @@ fn predicted(interaction: &Interaction, of: &Predicted) -> Result<String> {
     let vectors = &VECTORS[..n_derivatives];
     let mut text = String::new();
     let mut add = |more: &str| memory::append(&mut text, more, WHAT);
-    add(&format!("pair gravity_{}_of_{}\ni ", order as i32, of.name))?;
+    add(&format!("pair gravity_{}_of_system\ni ", order as i32))?;
     vectors.iter().try_for_each(|name| add(&format!("{name}: vec3<f64>, ")))?;
     add("id: i32, eps2: f64\nj ")?;
     (0..n_coefficients).try_for_each(|k| add(&format!("c{k}: vec3<f64>, ")))?;
-    add(&format!("mass: f64, id: i32, time: f64, {}\nparam now: f64{}", of.of_source, of.parameters))?;
+    add("mass: f64, id: i32, time: f64, address: i32")?;
+    add(if softenings { ", eps2: f64\n" } else { "\n" })?;
+    add("param now: f64, predicts: i32, nj: i32, skips: i32")?;
     add(results)?;
-    add("\nbody\n")?;
-    add(of.before)?;
+    add("\nbody\n  skip if j.address >= nj\n  dt = select(predicts != 0, now - j.time, 0)\n")?;
     for (derivative, name) in vectors.iter().enumerate() {
         // The q-th derivative of `dt^k` is `k (k - 1) ... (k - q + 1) dt^(k - q)`.
         let term = |k: usize| match (k + 1 - derivative..=k).product::<usize>() {
@@ -115,7 +75,9 @@ fn predicted(interaction: &Interaction, of: &Predicted) -> Result<String> {
             .fold(term(n_coefficients - 1), |value, k| format!("dt * ({value}) + {}", term(k)));
         add(&format!("  {name}_j = {series}\n"))?;
     }
-    let mut body = replaced(&replaced(body, OWN, of.skip)?, "eps2", of.softening2)?;
+    let softening2 = if softenings { "(i.eps2 + j.eps2)" } else { "i.eps2" };
+    let skip = format!("skip if skips != 0 && {OWN}");
+    let mut body = replaced(&replaced(body, &format!("skip if {OWN}"), &skip)?, "eps2", softening2)?;
     for name in vectors {
         body = replaced(&body, &format!("j.{name}"), &format!("{name}_j"))?;
     }
@@ -146,7 +108,7 @@ mod tests {
     fn the_text_of_a_system_has_the_pairs_of_the_law() {
         for order in Order::ALL {
             let interaction = interaction(order, Precision::Quad).unwrap();
-            let text = gravity_of_system(&interaction).unwrap();
+            let text = gravity_of_system(&interaction, false).unwrap();
             let options = Options { in_double_double: true, plain: false };
             let of_system = compile(&text, options).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
             let law = compile(&gravity(order).to_string_lossy(), options).unwrap();
@@ -163,10 +125,10 @@ mod tests {
     fn a_pair_has_softenings_of_both_in_every_order() {
         for order in Order::ALL {
             let interaction = interaction(order, Precision::Double).unwrap();
-            let text = gravity_with_softenings(&interaction).unwrap();
+            let text = gravity_of_system(&interaction, true).unwrap();
             let list = compile(&text, Options::default()).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
             assert!(list.fields.iter().all(|fields| fields.iter().any(|field| field.name == "eps2")));
-            assert_eq!(list.fields[1].len(), interaction.n_coefficients + 4);
+            assert_eq!(list.fields[1].len(), interaction.n_coefficients + 5);
             assert!(text.contains("s2 = r2 + (i.eps2 + j.eps2)"), "{text}");
         }
     }

@@ -29,6 +29,8 @@ use kyoho_hal::{Backend, DeviceDescription};
 pub struct DeviceOptions {
     /// The interaction that it will compute.
     pub interaction: Arc<Interaction>,
+    /// Whether sources have softenings, which a pair has beside that of its sink.
+    pub softenings: bool,
     /// The number of CPU threads.
     pub threads: usize,
     /// The CPU's instruction set.

@@ -53,6 +53,8 @@ pub enum Needs {
     Full,
     /// The target is one GPU, which can make the block steps of integrators.
     BlockSteps,
+    /// The target takes sources with softenings.
+    Softenings,
     /// The target computes in numbers of two doubles.
     Quad,
     /// The target computes so and makes neighbour lists.
@@ -88,6 +90,7 @@ impl Check {
                 let is_one_gpu = target.setup.backend != Backend::Cpu && target.setup.devices.len() == 1;
                 is_one_gpu && interaction.has_lists() && !interaction.is_regular() && !interaction.has_low_limbs()
             }
+            Needs::Softenings => !interaction.is_regular(),
             Needs::Quad => interaction.has_low_limbs(),
             Needs::QuadLists => interaction.has_low_limbs() && interaction.has_lists(),
             Needs::Trees => target.has_trees_of_its_own(),

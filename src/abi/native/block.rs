@@ -90,9 +90,10 @@ pub unsafe extern "C" fn kyoho_system_start(
 
 /// Computes the forces of the sources at addresses below `nj` on one another, predicted to the
 /// system's time: the sinks are these sources, in the order of their addresses, each of which
-/// leaves out those with its index. All have the square `softening2` of the softening length. The
-/// arrays of `forces` have a row for each of the `nj` sources. On an error in what you gave no
-/// array is written; where a sum overflows or a device fails, some forces may have been.
+/// leaves out those with its index. All have the square `softening2` of the softening length, which
+/// is 0 where sources have softenings of their own. The arrays of `forces` have a row for each of
+/// the `nj` sources. On an error in what you gave no array is written; where a sum overflows or a
+/// device fails, some forces may have been.
 ///
 /// Forces have the bits that `kyoho_system_force` gives for such sinks. Of many sources by a tree
 /// it takes less time, as no sinks are copied and compared with the sources.

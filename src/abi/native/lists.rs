@@ -379,6 +379,9 @@ fn own_bodies(system: &System, sources: &kyoho_sources) -> Result<ListedBodies> 
     if sources.first_address != 0 {
         return Err(bad_field("kyoho_sources.first_address", sources.first_address, format!("0 {KEPT}")));
     }
+    if !sources.softening2_each.data.is_null() {
+        return Err(bad_field("kyoho_sources.softening2_each", "an array", format!("NULL {KEPT}")));
+    }
     let SourceRows { place, count, columns, .. } = SourceRows::<f64>::new(system, sources)?;
     Ok(ListedBodies { place, count, columns, softening2: 0.0 })
 }

@@ -8,13 +8,13 @@ use kyoho_core::{DevicePlace, Error, Interaction, MAX_COEFFICIENTS, MAX_DERIVATI
 use kyoho_engine::{QuadSource, System};
 use kyoho_laws::double_double::DoubleDouble;
 
-use super::call_on;
 use super::lists;
 use super::rows::{BodyRows, Real, Rows, bodies_on_device, element, filled, put, read_as, vector};
 use super::structures::{
     self, Memory, bad_field, kyoho_predictions, kyoho_reals, kyoho_sources, place_of, read, require_host,
 };
 use super::system::kyoho_system;
+use super::{call_on, call_on_ranks};
 
 /// Writes sources at their addresses, replacing what was there; the next block is the first to see
 /// them. Addresses may be written in any order and may leave gaps; an address never written has no
@@ -23,20 +23,29 @@ use super::system::kyoho_system;
 ///
 /// Everything is checked first: on an error in what you gave, nothing is written.
 ///
+/// All sources have a softening (`softening2_each`) or none has. To change that write all anew, from
+/// address 0 on, without `addresses`, and while no block is under way.
+///
 /// Sources in KYOHO_MEMORY_CUDA that replace all others, without `addresses` and from address 0 on,
 /// stay on the device; other ones are copied to the host first.
 ///
 /// Errors: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT, KYOHO_BAD_ADDRESS,
 /// KYOHO_BAD_OPTION (a stride that lets rows overlap, or another field that is not allowed),
-/// KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written).
+/// KYOHO_NOT_FINITE, KYOHO_OUT_OF_RANGE, KYOHO_OUT_OF_MEMORY (some sources may have been written);
+/// with softenings also KYOHO_UNSUPPORTED, KYOHO_CALL_ORDER, KYOHO_DEVICE_FAILED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_system_set_sources(
     system: *mut kyoho_system,
     sources: *const kyoho_sources,
 ) -> ResultCode {
-    call_on(system, |system| {
+    call_on_ranks(system, |system| {
+        let is_over_ranks = system.is_over_ranks();
+        let system = system.own();
         // SAFETY: null or a structure.
         let sources = unsafe { read("sources", sources) }?;
+        if is_over_ranks && !sources.softening2_each.data.is_null() {
+            return Err(system.no_softenings("forces over ranks"));
+        }
         if is_in_limbs(&sources, system.interaction())? {
             // SAFETY: the arrays have `count` elements, by the caller's promise.
             return unsafe { write_quad::<DoubleDouble>(system, &SourceRows::new(system, &sources)?) };
@@ -57,6 +66,8 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
         unsafe {
             match system.interaction().n_coefficients {
                 _ if system.interaction().has_low_limbs() => write_quad(system, &rows),
+                _ if rows.columns.softening2.is_some() => write_softened(system, &rows),
+                _ if system.has_softenings() => write_others(system, &rows),
                 1 => write::<1>(system, &rows),
                 4 => write::<4>(system, &rows),
                 6 => write::<6>(system, &rows),
@@ -89,6 +100,54 @@ unsafe fn write<const N: usize>(system: &mut System, rows: &SourceRows) -> Resul
     all().try_for_each(|source| source.and_then(|(address, source)| system.set_source(address, &source)))
 }
 
+/// Checks all sources, which have softenings, and writes them.
+///
+/// # Safety
+/// Every array is null or has `count` elements.
+unsafe fn write_softened(system: &mut System, rows: &SourceRows) -> Result<()> {
+    let read = |row: usize| {
+        // SAFETY: every row is below `count`.
+        unsafe {
+            let address = rows.address(row)?;
+            let source = rows.source::<MAX_COEFFICIENTS>(row, address);
+            Ok((address as usize, source, element(rows.columns.softening2, row, 0.0)))
+        }
+    };
+    let all = || (0..rows.count).map(read);
+    all().try_for_each(|source| {
+        source.and_then(|(address, source, softening2)| {
+            system.check_source(address, &source)?;
+            system.check_softening_of_source(address, softening2)
+        })
+    })?;
+    system.prepare_softenings(true, rows.replaced())?;
+    all().try_for_each(|source| {
+        source.and_then(|(address, source, softening2)| system.set_softened_source(address, &source, softening2))
+    })
+}
+
+/// Checks all sources, which have no softenings, and writes them in the place of all others, which
+/// have some.
+///
+/// # Safety
+/// Every array is null or has `count` elements.
+unsafe fn write_others(system: &mut System, rows: &SourceRows) -> Result<()> {
+    if rows.count == 0 {
+        return Ok(());
+    }
+    // SAFETY: every row is below `count`.
+    let source_at = |row: usize, address| unsafe { rows.source::<MAX_COEFFICIENTS>(row, address) };
+    // SAFETY: as above.
+    let address_at = |row: usize| unsafe { rows.address(row) };
+    (0..rows.count).try_for_each(|row| {
+        let address = address_at(row)?;
+        system.check_source(address as usize, &source_at(row, address))
+    })?;
+    system.prepare_softenings(false, rows.replaced())?;
+    // SAFETY: the caller's promise.
+    unsafe { write::<MAX_COEFFICIENTS>(system, rows) }
+}
+
 /// Whether the real numbers of the arrays are two doubles each.
 fn is_in_limbs(sources: &kyoho_sources, interaction: &Interaction) -> Result<bool> {
     structures::is_in_limbs("kyoho_sources", sources.number_type, sources.reserved, interaction)
@@ -106,6 +165,9 @@ unsafe fn write_quad<T: Real>(system: &mut System, rows: &SourceRows<T>) -> Resu
     // SAFETY: every row is below `count`.
     let all = || (0..rows.count).map(|row| unsafe { rows.read_quad(row) });
     all().try_for_each(|source| source.and_then(|(address, source)| system.check_quad_source(address, &source)))?;
+    if rows.count > 0 || rows.columns.softening2.is_some() {
+        system.prepare_softenings(rows.columns.softening2.is_some(), rows.replaced())?;
+    }
     all().try_for_each(|source| source.and_then(|(address, source)| system.set_quad_source(address, &source)))
 }
 
@@ -127,6 +189,11 @@ impl<T: Real> SourceRows<T> {
         structures::require_type::<T>("kyoho_sources", from.number_type, from.reserved, system.interaction())?;
         let place = place_of("kyoho_sources", from.memory, &from.cuda)?;
         let count = arrays::count("kyoho_sources.count", from.count)?;
+        let softening2_each = Rows::optional("kyoho_sources.softening2_each", read_as(from.softening2_each))?;
+        if place.is_some() && softening2_each.is_some() {
+            let allowed = "0 (KYOHO_MEMORY_HOST) with kyoho_sources.softening2_each";
+            return Err(bad_field("kyoho_sources.memory", from.memory, allowed));
+        }
         let following = [
             ("kyoho_sources.velocities", from.velocities),
             ("kyoho_sources.accelerations", from.accelerations),
@@ -146,8 +213,14 @@ impl<T: Real> SourceRows<T> {
         columns.indices = Rows::optional("kyoho_sources.indices", from.indices)?;
         columns.masses = Rows::required("kyoho_sources.masses", read_as(from.masses), count)?;
         columns.times = Rows::optional("kyoho_sources.times", read_as(from.times))?;
+        columns.softening2 = softening2_each;
         let addresses = Rows::optional("kyoho_sources.addresses", from.addresses)?;
         Ok(SourceRows { place, count, first_address: from.first_address.into(), addresses, columns })
+    }
+
+    /// Returns the number of addresses, from 0 on, whose sources are replaced in their order.
+    fn replaced(&self) -> usize {
+        if self.addresses.is_none() && self.first_address == 0 { self.count } else { 0 }
     }
 
     /// Returns the address of a row.
@@ -173,6 +246,7 @@ impl<T: Real> SourceRows<T> {
                 index: element(self.columns.indices, row, address),
                 mass: element(self.columns.masses, row, T::default()).in_limbs(),
                 time: element(self.columns.times, row, T::default()).in_limbs(),
+                softening2: element(self.columns.softening2, row, T::default()).in_limbs(),
                 derivatives: self.columns.derivatives.map(|rows| vector(rows, row).map(T::in_limbs)),
             };
             Ok((address as usize, source))

@@ -186,6 +186,12 @@ pub struct kyoho_sources {
     pub number_type: kyoho_number_type,
     /// 0; there is no meaning in it yet.
     pub reserved: i32,
+    /// The square of the softening length, one for each source. The squared softening of a pair is
+    /// then the mean of those of its source and its sink. All sources of a system have one, or none
+    /// has; without them a pair has that of its sink. They are for full forces by direct sums, of
+    /// blocks in KYOHO_MEMORY_HOST, in a system of one process, and are summed in double precision
+    /// where the system is of less.
+    pub softening2_each: kyoho_const_reals,
 }
 
 /// Sinks (i-particles) that forces are wanted on. Begin with KYOHO_SINKS_INIT, and set what you
@@ -292,7 +298,8 @@ pub struct kyoho_batch {
     pub offsets: kyoho_const_integers,
     /// The square of the softening length, for every body.
     pub softening2: f64,
-    /// The square of the softening length, one for each body, in place of `softening2`.
+    /// The square of the softening length, one for each body, in place of `softening2`. A pair has
+    /// that of the body that feels it.
     pub softening2_each: kyoho_const_reals,
     /// The device and the stream of arrays in KYOHO_MEMORY_CUDA.
     pub cuda: kyoho_cuda,

@@ -24,6 +24,21 @@ impl Devices {
         Err(error)
     }
 
+    /// Gives the devices back and opens them for sources with softenings, or without, which another
+    /// journal will have. If they cannot be had, the former ones are opened again.
+    pub fn soften(&mut self, softened: bool, from: &mut UpdateJournal, to: &mut UpdateJournal) -> Result<()> {
+        let setup = self.setup.clone();
+        self.close();
+        from.forget_devices();
+        let before = std::mem::replace(&mut self.softened, softened);
+        let Err(error) = self.open_or_fall_back(setup.clone(), setup.fall_back, to) else { return Ok(()) };
+        self.softened = before;
+        if let Err(worse) = self.open_or_fall_back(setup, true, from) {
+            log::warn!("devices that were given back could not be opened again: {worse}");
+        }
+        Err(error)
+    }
+
     /// Goes on after a failure with the devices that did not fail, and where there are none, with
     /// those of the next backend. An error that no device caused is given back, and so is every
     /// error of the last device where the caller chose the backend.
@@ -134,6 +149,7 @@ impl Devices {
             // Where a partition is asked for, all devices have a part, also in small blocks.
             companions: CompanionDevices { numbers: companions.to_vec(), always: setup.partition.is_some() },
             interaction: self.interaction.clone(),
+            softenings: self.softened,
             threads: setup.threads,
             level: setup.level,
             shape: setup.shape,

@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kyoho_core::memory::Pages;
 use kyoho_core::records::{self, Numbers, lines_of_record};
 use kyoho_core::units::Census;
-use kyoho_core::{Interaction, Records, Result, Source, Sources, Updates, Written, memory};
+use kyoho_core::{Interaction, Records, Result, Source, Sources, Supplement, Updates, Written, memory};
 use kyoho_hal::threads::Threads;
 
 use recorded::Recorded;
@@ -54,8 +54,8 @@ pub struct UpdateJournal {
     /// Writes that no buffer could take while the last block may still need the sources as they
     /// were. No address is recorded too.
     staged: Vec<(u32, Source)>,
-    /// The low limbs of staged writes, of each where numbers have them.
-    staged_low: Vec<Source>,
+    /// What staged writes have beside their records, if sources have something.
+    staged_supplements: Vec<Supplement>,
     /// Records for devices that take them, which may read them until they are given back.
     recorded: Option<Recorded>,
     /// Records of the blocks that the first device computed alone, for the others.
@@ -113,15 +113,13 @@ impl<'a> BlockUpdates<'a> {
 }
 
 impl UpdateJournal {
-    /// Makes a journal without sources of an interaction.
-    pub fn new(interaction: &Interaction, threads: Threads) -> Result<UpdateJournal> {
-        let Interaction { n_coefficients, .. } = *interaction;
-        let has_low_limbs = interaction.has_low_limbs();
-        let low = || Sources::with_low_limbs(n_coefficients);
+    /// Makes a journal without sources of an interaction, which will have softenings or not.
+    pub fn new(interaction: &Interaction, softenings: bool, threads: Threads) -> Result<UpdateJournal> {
+        let low_limbs = interaction.has_low_limbs();
         Ok(UpdateJournal {
-            sources: if has_low_limbs { low()? } else { Sources::new(n_coefficients) },
+            sources: Sources::with_supplements(interaction.n_coefficients, low_limbs, softenings)?,
             staged: Vec::new(),
-            staged_low: Vec::new(),
+            staged_supplements: Vec::new(),
             recorded: None,
             missed: None,
             lag: None,
@@ -230,13 +228,13 @@ impl UpdateJournal {
         Ok(true)
     }
 
-    /// Stages a write until the next block, with the low limbs of its numbers if they have such.
-    pub fn stage(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
-        if self.sources.has_low_limbs() {
-            memory::push(&mut self.staged_low, *low, "staged sources")?;
+    /// Stages a write until the next block, with what it has beside its record.
+    pub fn stage(&mut self, address: usize, source: &Source, supplement: &Supplement) -> Result<()> {
+        if self.sources.has_supplements() {
+            memory::push(&mut self.staged_supplements, *supplement, "staged sources")?;
         }
         let staged = memory::push(&mut self.staged, (address as u32, *source), "staged sources");
-        staged.inspect_err(|_| self.staged_low.truncate(self.staged.len()))
+        staged.inspect_err(|_| self.staged_supplements.truncate(self.staged.len()))
     }
 
     /// Leaves all sources to a device, which took others in their place, at this many addresses,
@@ -269,16 +267,13 @@ impl UpdateJournal {
     }
 
     /// Writes to the host's copy, from which devices will fetch it, after all that was written
-    /// before, with the low limbs of its numbers if they have such.
+    /// before, with what it has beside its record.
     #[inline]
-    pub fn write_to_host(&mut self, address: usize, source: &Source, low: &Source) -> Result<()> {
+    pub fn write_to_host(&mut self, address: usize, source: &Source, supplement: &Supplement) -> Result<()> {
         if self.recorded.as_ref().is_some_and(Recorded::is_open) || !self.staged.is_empty() {
             self.flush_to_host()?;
         }
-        if self.sources.has_low_limbs() {
-            return self.sources.write_limbs(address, source, low);
-        }
-        self.sources.write(address, source)
+        self.sources.write_with(address, source, supplement)
     }
 
     /// Brings the host's copy up to date; devices will fetch from it what was written.
@@ -287,15 +282,13 @@ impl UpdateJournal {
             recorded.flush_to_host(&mut self.sources, &self.threads)?;
         }
         for (place, (address, source)) in self.staged.iter().enumerate() {
-            match self.staged_low.get(place) {
-                Some(low) => self.sources.write_limbs(*address as usize, source, low)?,
-                None => self.sources.write(*address as usize, source)?,
-            }
+            let supplement = self.staged_supplements.get(place).copied().unwrap_or_default();
+            self.sources.write_with(*address as usize, source, &supplement)?;
         }
         if !self.staged.is_empty() {
             self.staged.clear();
             self.staged.shrink_to(STAGED);
-            self.staged_low = Vec::new();
+            self.staged_supplements = Vec::new();
         }
         Ok(())
     }
@@ -443,12 +436,12 @@ impl UpdateJournal {
         self.recorded.iter_mut().for_each(Recorded::resume);
     }
 
-    /// Applies a function to the latest sources at some addresses, and to the low limbs of their
-    /// numbers, and returns its results; `None` where no source was written.
+    /// Applies a function to the latest sources at some addresses, and to what they have beside their
+    /// records, and returns its results; `None` where no source was written.
     pub fn each<T>(
         &mut self,
         addresses: impl IntoIterator<Item = usize>,
-        make: impl Fn(Source, Source) -> T,
+        make: impl Fn(Source, Supplement) -> T,
     ) -> Result<Vec<Option<T>>> {
         self.write_back_sent()?;
         let mut staged: HashMap<u32, usize> = HashMap::new();
@@ -462,8 +455,8 @@ impl UpdateJournal {
             let staged_source = staged.map(|place| self.staged[place].1);
             let mut source = staged_source.or_else(recorded).or_else(|| self.sources.read(address))?;
             source.coefficients[n_coefficients..].fill([0.0; 3]);
-            let low = staged.and_then(|place| self.staged_low.get(place).copied());
-            Some(make(source, low.unwrap_or_else(|| self.sources.read_low(address))))
+            let supplement = staged.and_then(|place| self.staged_supplements.get(place).copied());
+            Some(make(source, supplement.unwrap_or_else(|| self.sources.supplement(address))))
         };
         memory::collected(addresses.into_iter().map(&mut latest), "copies of sources")
     }
@@ -513,8 +506,9 @@ mod tests {
         let interaction = catalogue::interaction_of(Order::Fourth, Precision::Mixed, Scope::Full).unwrap();
         let source = |size: f64| Source::from_derivatives(1, size, 0.0, [[size; 3]; 4]);
         let journal = || {
-            let mut journal = UpdateJournal::new(&interaction, Threads::for_copies(3)).unwrap();
-            (0..SOURCES).for_each(|address| journal.write_to_host(address, &source(1.0), &Source::default()).unwrap());
+            let mut journal = UpdateJournal::new(&interaction, false, Threads::for_copies(3)).unwrap();
+            (0..SOURCES)
+                .for_each(|address| journal.write_to_host(address, &source(1.0), &Supplement::default()).unwrap());
             journal.make_room(SOURCES, 1).unwrap();
             journal
         };

@@ -128,7 +128,7 @@ impl GroupSystems {
         if groups.has_own_softenings() {
             let last = groups.alike()[..groups.count()].iter().copied().max().unwrap_or(0);
             while self.softened.len() <= last.into() {
-                memory::push(&mut self.softened, SoftenedGravity::new(like.interaction(), like.setup())?, WHAT)?;
+                memory::push(&mut self.softened, SoftenedGravity::new(like.setup())?, WHAT)?;
             }
             return Ok(());
         }
@@ -163,8 +163,8 @@ impl GroupSystems {
                     let (number, _, body, time) = source_at(chosen[place]);
                     SoftenedBody { number, body, time, softening: groups.softening_of(grouped.of_numbers[number]) }
                 };
-                let rows = (0..chosen.len()).map(address);
-                self.softened[holder].write(plan.gravity, grouped.sources[holder], rows, source)?;
+                let sources = (0..chosen.len()).map(|place| (address(place), source(place)));
+                self.softened[holder].write(plan.gravity, sources)?;
                 continue;
             }
             write(&mut self.systems[holder], plan, chosen.len(), |place| {
@@ -245,11 +245,11 @@ impl GroupSystems {
         for (holder, gravity) in self.softened.iter_mut().enumerate().filter(|(own, _)| grouped.sources[*own] > 0) {
             choose(&mut self.chosen, numbers.len(), |place| groups.feels(grouped.group(numbers[place]), holder))?;
             let chosen = &self.chosen;
-            let with_softening = |row: usize| {
-                let place = chosen[row];
-                (sink(place), groups.softening_of(grouped.of_numbers[numbers[place]]))
-            };
-            let forces = gravity.sum(time, chosen.len(), with_softening)?;
+            let sinks = chosen.iter().map(|place| {
+                let softening = groups.softening_of(grouped.of_numbers[numbers[*place]]);
+                Sink { softening2: softening * softening, ..sink(*place) }
+            });
+            let forces = gravity.sum(time, grouped.sources[holder], sinks)?;
             add(&forces, chosen, &mut self.values, &mut self.nearest);
         }
         Ok(())

@@ -161,6 +161,7 @@ mod tests {
         let script = Shared::default();
         let options = DeviceOptions {
             interaction: interaction.clone(),
+            softenings: false,
             threads: 1,
             level: kyoho_core::Level::Portable,
             shape: None,

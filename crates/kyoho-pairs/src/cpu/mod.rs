@@ -252,16 +252,11 @@ impl Run<'_> {
                     continue;
                 };
                 // The source is looked for only if it is the best so far.
-                if is_better(kept, term, partial.number) {
-                    let is_live =
-                        |lane| kept.condition.is_none_or(|column| block.get(Scalar::Bool, column, lane)[0] != 0);
-                    let is_it = |lane: &usize| {
-                        is_live(*lane) && is_equal(kept.scalar, block.get(kept.scalar, key, *lane), *joined)
-                    };
-                    if let Some(lane) = (0..count).find(is_it) {
-                        *partial =
-                            Partial { number: term, named: block.get(scalar, value, lane), address: address(lane) };
-                    }
+                if is_better(kept, term, partial.number)
+                    && let Some(lane) = block.find(kept.scalar, key, count, *joined, kept.condition)
+                {
+                    let named = block.get(scalar, value, lane);
+                    *partial = Partial { number: term, named, address: address(lane) };
                 }
             }
         }

@@ -13,6 +13,7 @@ mod prediction;
 mod quad;
 mod regular;
 mod repeat;
+mod softenings;
 mod trees;
 mod units;
 mod written_pairs;
@@ -94,6 +95,8 @@ pub static CHECKS: &[Check] = &[
     quad::FORCES,
     quad::WRITES,
     quad::NEIGHBOURS,
+    softenings::FORCES,
+    softenings::DEVICES,
     trees::ACCURACIES,
     trees::ANGLES,
     trees::STACKLESS,

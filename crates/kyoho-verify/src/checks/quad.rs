@@ -68,6 +68,7 @@ impl Offsets {
             index: source.index,
             mass: number(source.mass) * self.mass,
             time: number(source.time) + number(self.time),
+            softening2: DoubleDouble::ZERO,
             derivatives: self.moved(derivatives, source.time, order),
         }
     }
@@ -200,8 +201,8 @@ pub const NEIGHBOURS: Check = Check {
         for (address, low) in [-tiny, 0.0, tiny].into_iter().enumerate() {
             let mut derivatives = [[DoubleDouble::ZERO; 3]; MAX_COEFFICIENTS];
             derivatives[0][0] = number(1.0) + number(low);
-            let source =
-                QuadSource { index: 10 + address as i32, mass: number(1.0), time: DoubleDouble::ZERO, derivatives };
+            let (index, zero) = (10 + address as i32, DoubleDouble::ZERO);
+            let source = QuadSource { index, mass: number(1.0), time: zero, softening2: zero, derivatives };
             system.set_quad_source(address, &source)?;
         }
         for (reach, expected) in [(0.0, vec![10]), (1.5, vec![10, 11]), (2.5, vec![10, 11, 12])] {

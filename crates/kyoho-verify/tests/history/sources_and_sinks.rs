@@ -58,6 +58,7 @@ pub fn quad_source(source: &Source) -> QuadSource {
         index: source.index,
         mass: in_limbs(source.mass),
         time: Double::from_limb(source.time),
+        softening2: Double::ZERO,
         derivatives: source.coefficients.map(|vector| vector.map(in_limbs)),
     }
 }

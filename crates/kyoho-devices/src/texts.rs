@@ -1,12 +1,13 @@
-//! Direct sums in numbers of two doubles. The laws are texts of the language of pairs, so that they
-//! are summed as pairs that users write; this device gives them the sources and sinks of a system.
+//! Direct sums in numbers of two doubles, and those of sources that have softenings. The laws are
+//! texts of the language of pairs, so that they are summed as pairs that users write; this device
+//! gives them the sources and sinks of a system.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use kyoho_core::{
     Assignment, Block, CHUNK, Error, Interaction, MAX_DERIVATIVES, Nearest, PartialSums, Result, Sink, Source, Sources,
-    Updates, Written, memory,
+    Supplement, Updates, Written, memory,
 };
 use kyoho_hal::threads::Threads;
 use kyoho_hal::{Backend, DeviceDescription};
@@ -33,8 +34,8 @@ struct Sent {
     stamp: u64,
 }
 
-/// A device that sums in numbers of two doubles.
-pub struct QuadDevice {
+/// A device that sums by a text.
+pub struct TextDevice {
     description: DeviceDescription,
     options: DeviceOptions,
     kernel: PairKernel,
@@ -50,6 +51,11 @@ fn bits(high: f64, low: f64) -> Bits {
     [high.to_bits(), low.to_bits()]
 }
 
+/// Half of a squared softening: a pair has the sum of the halves of both bodies.
+fn half([high, low]: [f64; 2]) -> Bits {
+    bits(0.5 * high, 0.5 * low)
+}
+
 fn bits_of_integer(value: i32) -> Bits {
     [u64::from(value.cast_unsigned()), 0]
 }
@@ -58,7 +64,7 @@ fn number(high: f64, low: f64) -> DoubleDouble {
     DoubleDouble { high, low }
 }
 
-impl QuadDevice {
+impl TextDevice {
     /// Opens a device of a backend; `place` is its place in the backend's list.
     pub fn open(backend: Backend, place: usize, options: DeviceOptions) -> Result<Box<dyn Device>> {
         let description = backend.devices()?.into_iter().nth(place);
@@ -70,11 +76,11 @@ impl QuadDevice {
             level: options.level,
             falls_back: false,
         };
-        let text = gravity_of_system(&options.interaction)?;
-        let in_limbs = Options { in_double_double: true, plain: false };
-        let device = QuadDevice {
+        let text = gravity_of_system(&options.interaction, options.softenings)?;
+        let numbers = Options { in_double_double: options.interaction.has_low_limbs(), plain: false };
+        let device = TextDevice {
             description: description.ok_or_else(no_device)?,
-            kernel: PairKernel::new(&text, in_limbs, &machine)?,
+            kernel: PairKernel::new(&text, numbers, &machine)?,
             threads: Threads::new(options.threads),
             options,
             sent: None,
@@ -116,8 +122,10 @@ impl QuadDevice {
                 rows.extend((place * CHUNK..(place + 1) * CHUNK).map(|row| row as u32));
             }
         }
-        let (count, n_coefficients) = (present.len() * CHUNK, self.options.interaction.n_coefficients);
-        (0..n_coefficients + 4).try_for_each(|field| self.kernel.field_mut(Side::J, field, count).map(|_| ()))?;
+        let (count, softenings) = (present.len() * CHUNK, self.options.softenings);
+        let n_coefficients = self.options.interaction.n_coefficients;
+        let fields = self.kernel.list().fields[Side::J as usize].len();
+        (0..fields).try_for_each(|field| self.kernel.field_mut(Side::J, field, count).map(|_| ()))?;
         for rows in rows.chunks(CHUNK) {
             let address_of = |row: usize| present[row / CHUNK].0 * CHUNK + row % CHUNK;
             let bodies = rows.iter().map(|row| Body::at(sources, address_of(*row as usize)));
@@ -130,14 +138,17 @@ impl QuadDevice {
                 Ok(())
             };
             for k in 0..n_coefficients {
-                write(k, 3, &|Body { source, low, .. }, component| {
+                write(k, 3, &|Body { source, supplement: Supplement { low, .. }, .. }, component| {
                     bits(source.coefficients[k][component], low.coefficients[k][component])
                 })?;
             }
-            write(n_coefficients, 1, &|body, _| bits(body.source.mass, body.low.mass))?;
+            write(n_coefficients, 1, &|body, _| bits(body.source.mass, body.supplement.low.mass))?;
             write(n_coefficients + 1, 1, &|body, _| bits_of_integer(body.source.index))?;
-            write(n_coefficients + 2, 1, &|body, _| bits(body.source.time, body.low.time))?;
+            write(n_coefficients + 2, 1, &|body, _| bits(body.source.time, body.supplement.low.time))?;
             write(n_coefficients + 3, 1, &|body, _| bits_of_integer(body.address))?;
+            if softenings {
+                write(n_coefficients + 4, 1, &|body, _| half(body.supplement.softening2))?;
+            }
         }
         match before {
             None => self.kernel.note_changes(Side::J, None),
@@ -151,6 +162,7 @@ impl QuadDevice {
     /// Gives the kernel the sinks of an assignment.
     fn send_sinks(&mut self, block: &Block, assignment: &Assignment) -> Result<()> {
         let (sinks, count) = (assignment.sinks.clone(), assignment.sinks.len());
+        let softenings = self.options.softenings;
         let n_derivatives = self.options.interaction.n_derivatives;
         let mut write = |field: usize, width: usize, of: &dyn Fn(&Sink, &Sink, usize) -> Bits| -> Result<()> {
             let columns = self.kernel.field_mut(Side::I, field, count)?;
@@ -164,7 +176,10 @@ impl QuadDevice {
             write(k, 3, &|high, low, component| bits(high.derivatives[k][component], low.derivatives[k][component]))?;
         }
         write(n_derivatives, 1, &|high, _, _| bits_of_integer(high.index))?;
-        write(n_derivatives + 1, 1, &|high, low, _| bits(high.softening2, low.softening2))?;
+        write(n_derivatives + 1, 1, &|high, low, _| match softenings {
+            true => half([high.softening2, low.softening2]),
+            false => bits(high.softening2, low.softening2),
+        })?;
         self.kernel.note_changes(Side::I, None);
         Ok(())
     }
@@ -196,10 +211,10 @@ impl QuadDevice {
     }
 }
 
-/// A source with the low limbs of its numbers.
+/// A source with what it has beside its record.
 struct Body {
     source: Source,
-    low: Source,
+    supplement: Supplement,
     /// The address; above all others where there is no source.
     address: i32,
 }
@@ -207,16 +222,17 @@ struct Body {
 impl Body {
     fn at(sources: &Sources, address: usize) -> Body {
         match sources.read(address) {
-            Some(source) => Body { source, low: sources.read_low(address), address: address as i32 },
-            None => Body { source: Source::default(), low: Source::default(), address: i32::MAX },
+            Some(source) => Body { source, supplement: sources.supplement(address), address: address as i32 },
+            None => Body { source: Source::default(), supplement: Supplement::default(), address: i32::MAX },
         }
     }
 
     /// Returns the position, the velocity, ... at the time of a block.
     fn predicted(&self, block: &Block, interaction: &Interaction) -> [[DoubleDouble; 3]; MAX_DERIVATIVES] {
         let now = number(block.time, block.low_time);
-        let dt = if block.predicts { now - number(self.source.time, self.low.time) } else { DoubleDouble::ZERO };
-        predict::derivatives_in_limbs(&self.source, &self.low, interaction, dt)
+        let dt =
+            if block.predicts { now - number(self.source.time, self.supplement.low.time) } else { DoubleDouble::ZERO };
+        predict::derivatives_in_limbs(&self.source, &self.supplement.low, interaction, dt)
     }
 }
 
@@ -226,7 +242,7 @@ fn sink_of(block: &Block, sink: usize) -> (Sink, Sink) {
     (block.sinks.all().get(sink), low)
 }
 
-impl Device for QuadDevice {
+impl Device for TextDevice {
     fn describe(&self) -> DeviceDescription {
         self.description.clone()
     }
