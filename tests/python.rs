@@ -75,6 +75,10 @@ fn the_wheel_keeps_its_promises() {
         let mut tests = alone(Command::new("timeout"));
         tests.args(["--kill-after=10", "600"]).arg(&python).args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
         tests.env("PYTHONDONTWRITEBYTECODE", "1").env("KYOHO_BACKEND", "cpu").env("KYOHO_THREADS", "2");
+        if number + 1 < interpreters.len() {
+            // They take two thirds of the time, and the newest Python runs them.
+            tests.arg("--ignore").arg(root().join("python/tests/test_examples.py"));
+        }
         let said = succeed(tests.arg(root().join("python/tests")).current_dir(&folder));
         let said = String::from_utf8(said.stdout).unwrap();
         let passed = said.split(" passed").next().and_then(|text| text.split_whitespace().last()?.parse().ok());

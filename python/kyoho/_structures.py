@@ -18,7 +18,6 @@ SCOPES = {"full": 1, "regular": 2}
 BACKENDS = {"cpu": 1, "cuda": 2, "opencl": 3}
 CRITERIA = {"by mass": 1, "plain": 2}
 STEP_CRITERIA = {"usual": 0, "order": 1, "average": 2}
-
 ON_COLLISION = {"end": 0, "merge": 1}
 FIELD_VALUES = {"potential": 0, "acceleration": 1, "jerk": 2}
 EVOLUTION_ENDS = {"time": 0, "encounter": 1, "block steps": 2, "caller": 3}

@@ -73,6 +73,7 @@ def test_numbers():
         "FEW_BODY_END": _structures.FEW_BODY_ENDS,
         "STEP_CRITERION": _structures.STEP_CRITERIA,
         "ENCOUNTER": _structures.ENCOUNTERS,
+        "ON_COLLISION": _structures.ON_COLLISION,
     }
     for group, allowed in words.items():
         for word, value in allowed.items():
