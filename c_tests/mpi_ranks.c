@@ -163,6 +163,10 @@ static void faults(void) {
     }
     GIVES(KYOHO_OK, make_over(4, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
     GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
+    own.softening2_each = own.masses;
+    SAYS(KYOHO_UNSUPPORTED, "forces over ranks with softenings of sources", ranks,
+         kyoho_system_set_sources(ranks, &own));
+    own.softening2_each.data = NULL;
     if (is_last) own_sinks.softening2 = -1;
     SAYS(KYOHO_OUT_OF_RANGE, name, ranks, kyoho_system_force(ranks, n_sources, &own_sinks, &to));
     own_sinks.softening2 = SOFTENING2;

@@ -13,7 +13,7 @@ pub struct BodyColumns<R, I = R, V = R> {
     pub derivatives: [Option<V>; MAX_COEFFICIENTS],
     /// The masses.
     pub masses: Option<R>,
-    /// The squared softening of each sink, in place of that of the call.
+    /// The squared softening of each body; that of a sink is in place of that of the call.
     pub softening2: Option<R>,
     /// The squared radius of each sink's neighbour list.
     pub radii2: Option<R>,

@@ -2,10 +2,10 @@
 //! crates above.
 //!
 //! [`sources`] has the host's copy in chunks, [`sinks`] and [`lists`] have what a block asks for, and
-//! [`block`] is what devices get of it. Bodies that come quantity by quantity, from callers to kernels,
-//! are [`columns`]. [`partition`] says which part a device has, [`units`] in which
-//! units a pair is computed, [`interaction`] what is computed at all. Whatever grows with the caller's
-//! data asks for [`memory`] here, where it may be refused.
+//! [`block`] is what devices get of it. Bodies that come quantity by quantity, from callers to
+//! kernels, are [`columns`]. [`partition`] says which part a device has, [`units`] in which units a
+//! pair is computed, [`interaction`] what is computed at all. Whatever grows with the caller's data
+//! asks for [`memory`] here, where it may be refused.
 
 pub mod block;
 pub mod buffer_pool;
