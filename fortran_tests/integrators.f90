@@ -55,7 +55,8 @@ program integrators_test
     type(kyoho_bodies) :: bodies
     type(kyoho_body_states) :: states
     type(kyoho_evolve_options) :: ends
-    type(kyoho_evolution) :: evolution
+    type(kyoho_evolution) :: evolution, ensemble(1)
+    integer(c_int32_t) :: results(1)
     type(kyoho_integration) :: integration
     integer(c_int32_t), target :: groups(2) = [0, 1]
     integer(c_int32_t) :: group, feels(2)
@@ -124,7 +125,8 @@ program integrators_test
     call succeed(kyoho_integrator_create(options, given, integrator))
     call succeed(kyoho_integrator_add_bodies(integrator, bodies))
     call succeed(kyoho_integrator_add_field_function(integrator, c_funloc(level), c_null_ptr, 1))
-    call succeed(kyoho_integrator_evolve(integrator, 1.0_dp))
+    call succeed(kyoho_integrators_evolve(1, [integrator], [1.0_dp], evolutions=ensemble, results=results))
+    call check(results(1) == KYOHO_OK .and. ensemble(1)%time == 1.0_dp, 'an ensemble')
     call succeed(kyoho_integrator_field_energy(integrator, potential))
     call check(abs(potential - 3) < 1e-12_dp, 'energy in the field of a procedure')
     call succeed(kyoho_integrator_free(integrator))

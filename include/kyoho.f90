@@ -546,6 +546,7 @@ module kyoho
     public :: kyoho_integrator_create, kyoho_integrator_add_bodies, kyoho_integrator_set_bodies
     public :: kyoho_integrator_get_bodies, kyoho_integrator_remove_bodies
     public :: kyoho_integrator_identifiers, kyoho_integrator_evolve, kyoho_integrator_encounters
+    public :: kyoho_integrators_evolve
     public :: kyoho_integrator_binary_count, kyoho_integrator_binaries
     public :: kyoho_integrator_energies, kyoho_integrator_describe, kyoho_integrator_last_error
     public :: kyoho_integrator_free, kyoho_integrator_state, kyoho_integrator_set_state
@@ -824,6 +825,20 @@ module kyoho
             real(c_double), value :: time
             type(kyoho_evolve_options), intent(in), optional :: evolve_options
             type(kyoho_evolution), intent(inout), optional :: evolution
+            integer(c_int32_t) :: code
+        end function
+
+        ! Evolves several integrators at the same time, each to a time of its own: an ensemble of small
+        ! clusters on a GPU takes little longer than one of them.
+        function kyoho_integrators_evolve(integrator_count, integrators, times, evolve_options, evolutions, &
+                results) bind(c, name="kyoho_integrators_evolve") result(code)
+            import
+            integer(c_int32_t), value :: integrator_count
+            type(c_ptr), intent(in) :: integrators(*)
+            real(c_double), intent(in) :: times(*)
+            type(kyoho_evolve_options), intent(in), optional :: evolve_options
+            type(kyoho_evolution), intent(inout), optional :: evolutions(*)
+            integer(c_int32_t), intent(inout), optional :: results(*)
             integer(c_int32_t) :: code
         end function
 

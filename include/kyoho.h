@@ -1942,6 +1942,30 @@ kyoho_result kyoho_integrator_evolve(struct kyoho_integrator *integrator,
                                      const struct kyoho_evolve_options *evolve_options,
                                      struct kyoho_evolution *evolution);
 
+// Evolves several integrators at the same time, each to its own of `times`, as
+// `kyoho_integrator_evolve` does one. On a GPU up to 128 at a time share its multiprocessors: an
+// ensemble of small clusters takes little longer than one of them. On CPUs so many evolve at a time
+// that each has the `threads` of its options, for which 1 is best here. No bits depend on it.
+//
+// `evolve_options`, which may be NULL, holds for each. Threads of the library call its `progress`,
+// one at a time, with the time and the number of block steps of some integrator; where it returns
+// anything but 0, all end.
+//
+// `evolutions` and `results` may be NULL, or have an element for each integrator, and every
+// evolution begins with KYOHO_EVOLUTION_INIT. An error of one integrator leaves the others as they
+// are: `results` gets the code of each, and `kyoho_integrator_last_error` has its text. The call
+// returns the first error of all.
+//
+// Errors, after which no bodies have moved: KYOHO_NULL_ARGUMENT, KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT,
+// KYOHO_BAD_OPTION (a field of `evolve_options`, or an integrator over ranks), KYOHO_OUT_OF_MEMORY;
+// and for each integrator those of `kyoho_integrator_evolve`.
+kyoho_result kyoho_integrators_evolve(int32_t integrator_count,
+                                      struct kyoho_integrator *const *integrators,
+                                      const double *times,
+                                      const struct kyoho_evolve_options *evolve_options,
+                                      struct kyoho_evolution *evolutions,
+                                      int32_t *results);
+
 // Writes how many binaries the subsystems of an integrator have: bound pairs of bodies, and of
 // pairs.
 //

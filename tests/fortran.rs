@@ -175,6 +175,18 @@ fn a_batch_of_triple_systems_conserves_the_energy_of_each() {
     assert!(calls < steps / 5.0 && steps < 40.0 * calls, "{output}");
 }
 
+#[test]
+fn an_ensemble_of_clusters_conserves_the_energy_of_each() {
+    let folder = folder("ensemble");
+    link_library(&folder);
+    let mut program = build("gcc", &folder, "ensemble", &["-std=c11", "-pedantic"], &["examples/ensemble.c"]);
+    let output = succeed(program.args(["5", "48", "0.25"]));
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let output = String::from_utf8(output.stdout).unwrap();
+    assert_eq!((printed(&output, "clusters"), printed(&output, "bodies of each")), (5.0, 48.0));
+    assert!(printed(&output, "worst error") < 1e-4, "{output}");
+}
+
 /// The sixth order has the energy of the fourth at the beginning, and a smaller error after as many
 /// steps.
 #[test]

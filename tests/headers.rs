@@ -35,6 +35,7 @@ fn header() -> String {
         "src/abi/native/integrators/fields.rs",
         "src/abi/native/integrators/laws.rs",
         "src/abi/native/integrators/evolution.rs",
+        "src/abi/native/integrators/ensembles.rs",
         "src/abi/native/integrators/encounters.rs",
         "src/abi/native/integrators/units.rs",
         "src/abi/native/integrators/energies.rs",

@@ -16,6 +16,11 @@ fn run(name: &'static str) {
 }
 
 #[test]
+fn ensembles() {
+    run("native_ensembles");
+}
+
+#[test]
 fn forces() {
     run("native_forces");
 }

@@ -10,6 +10,7 @@
 
 from . import model
 from ._cluster import Cluster
+from ._clusters import Clusters
 from ._errors import Error, Result
 from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._few_body import FewBodies, few_body
@@ -27,6 +28,7 @@ __all__ = [
     "Binary",
     "Bodies",
     "Cluster",
+    "Clusters",
     "Encounter",
     "Energies",
     "EnergyJump",

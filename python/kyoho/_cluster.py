@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import threading
-import time as clock
 import zlib
+from contextlib import contextmanager
 from ctypes import addressof, byref, c_double, c_int32, c_int64, c_void_p, create_string_buffer, sizeof
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,11 +18,11 @@ from ._errors import Error, Result, chosen
 from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
 from ._handle import Handle
 from ._library import check, failure, library
+from ._listening import Listening
 from ._numbers import (
     FLOAT64,
     INT64,
     integer,
-    integer_or_none,
     is_single,
     number,
     number_or_none,
@@ -48,9 +47,6 @@ _FILE = b"kyoho cluster 1\n"
 
 # What another cluster is not made with.
 _NOT_KEPT = ("self", "__class__", "communicator")
-
-# An evolution listens to Ctrl-C as often as this.
-_SECONDS = 0.05
 
 
 # What the results of forces are.
@@ -410,12 +406,9 @@ class Cluster(Handle):
 
     def _check_calling(self, call: Callable[[], int]) -> None:
         """Raises what a call of the library, in which functions of fields are called, ends with."""
-        self._evolving = threading.get_ident()
-        try:
+        with self._at_work():
             result = call()
             error = failure(result) if result else None
-        finally:
-            self._evolving = None
         self._raise_of_functions()
         if error is not None:
             raise error
@@ -919,58 +912,39 @@ class Cluster(Handle):
             block step.
         """
         handle = self._own()
-        options = structures.EvolveOptions(sizeof(structures.EvolveOptions))
         try:
-            time = number("time", self._plain("time", time, "time"))
-            if type(seconds) is not float or seconds != float("inf"):
-                seconds = number_or_none("seconds", seconds)
-            options.block_steps = integer_or_none("block_steps", block_steps, least=0, most=2**63 - 1) or 0
-            pause = number("progress_seconds", progress_seconds, least=0)
+            time = self._evolution_time(time)
+            told = progress and (lambda now, steps: progress(self._given(now, "time"), steps))
+            listening = Listening(block_steps, seconds, told, progress_seconds)
         except Exception:
-            options.reserved = -1
+            options = structures.EvolveOptions(sizeof(structures.EvolveOptions), -1)
             self._tell_ranks(lambda: library.kyoho_integrator_evolve(handle, 0.0, byref(options), None))
             raise
-        begun = clock.monotonic()
-        interrupted: list[tuple[Any, ...]] = []
-        raised: list[BaseException] = []
-        ends: list[str] = []
-
-        def told(_: Any, now: float, steps: int) -> int:
-            try:
-                if seconds is not None and clock.monotonic() - begun >= seconds:
-                    ends.append("seconds")
-                elif progress is not None and progress(self._given(now, "time"), steps):
-                    ends.append("progress")
-            except BaseException as error:
-                raised.append(error)
-            return bool(interrupted or raised or ends)
-
-        options.progress_seconds = _SECONDS if progress is None else pause
         outcome = structures.Evolution(sizeof(structures.Evolution))
-        # A signal would be lost in a function that the library calls, so it is kept until the call
-        # is over.
-        former = None
-        if threading.current_thread() is threading.main_thread():
-            former = signal.getsignal(signal.SIGINT)
-            if callable(former):
-                signal.signal(signal.SIGINT, lambda *given: interrupted.append(given))
-        if callable(former) or progress is not None or seconds is not None:
-            options.progress = structures.ProgressCallback(told)
-        self._evolving = threading.get_ident()
-        try:
-            result = library.kyoho_integrator_evolve(handle, time, byref(options), byref(outcome))
+        with listening, self._at_work():
+            result = library.kyoho_integrator_evolve(handle, time, byref(listening.options), byref(outcome))
             error = failure(result) if result else None
-        finally:
-            self._evolving = None
-            if callable(former):
-                signal.signal(signal.SIGINT, former)
-        if interrupted and callable(former):
-            former(*interrupted[0])
+        listening.interrupt()
         self._raise_of_functions()
-        if raised:
-            raise raised[0]
+        listening.raise_again()
         if error is not None:
             raise error
+        return self._evolution(outcome, listening.end)
+
+    def _evolution_time(self, time: Any) -> float:
+        return number("time", self._plain("time", time, "time"))
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Meanwhile functions that the library calls on this thread may not call the cluster."""
+        former, self._evolving = self._evolving, threading.get_ident()
+        try:
+            yield
+        finally:
+            self._evolving = former
+
+    def _evolution(self, outcome: structures.Evolution, listened: str | None) -> Evolution:
+        """How an evolution ended, which a listener may have ended."""
         end = word(structures.EVOLUTION_ENDS, outcome.end)
         closest, when = None, float("nan")
         if outcome.approach_distance != float("inf"):
@@ -978,7 +952,7 @@ class Cluster(Handle):
             pair = (outcome.approach_first, outcome.approach_second)
             closest = self._encounter("approach", *pair, outcome.approach_distance, when)
         return Evolution(
-            ends[0] if end == "caller" and ends else end,
+            listened if end == "caller" and listened else end,
             self._given(outcome.time, "time"),
             outcome.block_steps,
             self._encounters(outcome.encounter_count),

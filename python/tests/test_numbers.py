@@ -39,7 +39,7 @@ OF_ALL = {"Cluster", "Cluster.add_group", "tree_error", "System.force_all", "Sys
 OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neighbour_criterion", "potential", "out"}
 OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "tree", "return_tree", "parallel"}
 OTHERS |= {"method", "quadrupole", "device", "terms", "collisions", "field", "path", "centre", "units", "communicator"}
-OTHERS |= {"subsystems", "on_collision", "binaries", "first", "second", "law", "on", "by"}
+OTHERS |= {"subsystems", "on_collision", "binaries", "first", "second", "law", "on", "by", "clusters", "options"}
 # Results and errors are not called by users; of these the arrays that they hold are looked at when used.
 HOLDERS = {"Backend", "Binary", "Bodies", "Encounter", "Energies", "EnergyJump", "Error", "Evolution", "Forces"}
 HOLDERS |= {"Information", "FewBodies", "Integration", "Interaction", "Predictions", "Result", "Sources", "Statistics"}

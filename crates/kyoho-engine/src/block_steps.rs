@@ -10,11 +10,13 @@ use super::{Stepper, System};
 
 /// Fewer bodies are advanced sooner by the host.
 const LEAST: usize = 512;
+/// Fewer bodies are, where other integrators use the device at the same time.
+const LEAST_SHARED: usize = 16;
 
 impl System {
-    /// Whether a device makes the block steps of this many bodies: not where there are CPUs, several
-    /// GPUs, numbers of two doubles, or few bodies.
-    pub fn makes_block_steps(&mut self, bodies: usize) -> bool {
+    /// Whether a device makes the block steps of this many bodies, while so many integrators share it:
+    /// not where there are CPUs, several GPUs, numbers of two doubles, or few bodies.
+    pub fn makes_block_steps(&mut self, bodies: usize, sharers: usize) -> bool {
         let setup = self.devices.setup();
         // Who chooses the blocks that the CPU computes gets them from the host. With OpenCL the host
         // is faster, as kernels do not reach its memory and each is begun by itself.
@@ -22,7 +24,8 @@ impl System {
             Some(stepper) => stepper == Stepper::Device,
             None => {
                 let leaves_small_blocks = setup.crossover.is_some_and(|pairs| pairs > 0);
-                setup.backend == Backend::Cuda && bodies >= LEAST && !leaves_small_blocks
+                let least = if sharers > 1 { LEAST_SHARED } else { LEAST };
+                setup.backend == Backend::Cuda && bodies >= least && !leaves_small_blocks
             }
         };
         let is_for_device = is_wanted && bodies > 0 && setup.backend != Backend::Cpu && setup.devices.len() == 1;

@@ -2,6 +2,7 @@
 
 mod changes;
 mod choices;
+pub mod ensembles;
 mod evolution;
 mod fields;
 mod forces;

@@ -201,6 +201,12 @@ pub trait Integrator {
     /// Returns the counts of the work so far.
     fn counts(&self) -> Counts;
 
+    /// Takes one of this many shares of a device from now on, as so many integrators use it at the same
+    /// time. No bits depend on it.
+    fn share_device(&mut self, sharers: usize) {
+        let _ = sharers;
+    }
+
     /// Returns how many of the block steps a device made by itself.
     fn block_steps_of_device(&self) -> u64 {
         0

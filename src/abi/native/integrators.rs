@@ -1,13 +1,14 @@
 //! Integrators: bodies that come, go, change and evolve.
 //!
 //! `creation` makes them. `bodies`, `groups`, `fields` and `laws` have what moves and acts, and
-//! `evolution` advances it; `encounters` and `energies` tell what came of that. `states` lets other
+//! `evolution` advances it, and `ensembles` several at the same time; `encounters` and `energies` tell what came of that. `states` lets other
 //! integrators go on, and `units` has constants. Here are the handles of all.
 
 mod bodies;
 mod creation;
 mod encounters;
 mod energies;
+mod ensembles;
 mod evolution;
 mod fields;
 mod groups;
@@ -30,6 +31,7 @@ pub use bodies::*;
 pub use creation::*;
 pub use encounters::*;
 pub use energies::*;
+pub use ensembles::*;
 pub use evolution::*;
 pub use fields::*;
 pub use groups::*;

@@ -27,7 +27,7 @@ pub use communicators::*;
 pub use integrators::*;
 pub use pairs::*;
 use versions::structures;
-pub use versions::{Structure, empty, read, write};
+pub use versions::{Structure, Structures, empty, read, write};
 
 /// The memory in which the arrays of a structure lie.
 #[repr(i32)]

@@ -223,8 +223,8 @@ impl<G: Gpu> Kernels<G> {
         unsafe { gpu.launch(queue, launch) }
     }
 
-    /// Makes some block steps, whatever their sizes; `forces` is what they have in common. The first
-    /// block is the one that was taken in this turn of the two.
+    /// Makes some block steps, whatever their sizes, by so many thread blocks; `forces` is what they
+    /// have in common. The first block is the one that was taken in this turn of the two.
     ///
     /// # Safety
     /// See [`Kernels::schedule`].
@@ -232,7 +232,7 @@ impl<G: Gpu> Kernels<G> {
         &mut self,
         (gpu, queue): (&G, &G::Queue),
         forces: &Step,
-        (turn, steps): (i32, i32),
+        (turn, steps, blocks): (i32, i32, usize),
         memory: &StepAddresses<Address<G>>,
         taken: &[TakenAddresses<Address<G>>; 2],
     ) -> Result<()> {
@@ -240,7 +240,7 @@ impl<G: Gpu> Kernels<G> {
         let [sums, distances, accumulators] = memory.partial_sums;
         let [even, odd] = taken;
         let none = || Error::Internal { what: "the device makes no chains of block steps".into() };
-        let (kernel, blocks) = self.chain.as_mut().ok_or_else(none)?;
+        let (kernel, _) = self.chain.as_mut().ok_or_else(none)?;
         let head = [Argument::Memory(memory.rules)];
         let values = [bytes_of(forces), bytes_of(&turn), bytes_of(&steps)].map(Argument::Bytes);
         let memory = [
@@ -270,7 +270,7 @@ impl<G: Gpu> Kernels<G> {
         ]
         .map(Argument::Memory);
         let arguments = [&head[..], &values, &memory].concat();
-        let launch = Launch { kernel, blocks: *blocks, threads: STEP_THREADS, overlaps: false, arguments: &arguments };
+        let launch = Launch { kernel, blocks, threads: STEP_THREADS, overlaps: false, arguments: &arguments };
         // SAFETY: the caller's promise; the arguments are those of the kernel.
         unsafe { gpu.launch_together(queue, launch) }
     }

@@ -68,6 +68,10 @@ pub struct StepWork<G: Gpu> {
     rules: BlockRules,
     /// All that is the same for the forces of every block.
     forces: Step,
+    /// Whether more integrators share the device than the host has processors.
+    is_crowded: bool,
+    /// The thread blocks of a chain.
+    blocks_of_chain: usize,
     /// The number of the note that was asked for last, and that of the last one that will come.
     due: u32,
     last: u32,
@@ -114,6 +118,8 @@ impl<G: Gpu> StepWork<G> {
             copied,
             rules: BlockRules::default(),
             forces: Step::default(),
+            is_crowded: false,
+            blocks_of_chain: 0,
             due: 0,
             last: 0,
             pieces: Vec::new(),
@@ -198,11 +204,16 @@ impl<G: Gpu> StepWork<G> {
     /// Waits until a number of a note is that of its block.
     fn wait_for(&self, device: &GpuDevice<G>, sequence: u32, word: usize) -> Result<()> {
         let copied = self.copied.get(sequence as usize % NOTES);
+        let (gpu, queue) = (&device.on.gpu, &device.on.queues[0]);
         if let Some(copied) = copied.and_then(Option::as_ref) {
+            let _caller = gpu.enter()?;
             copied.wait()?;
         }
-        let (gpu, queue) = (&device.on.gpu, &device.on.queues[0]);
-        wait_for_flag(gpu, queue, || self.read(sequence, word), sequence, || false).map(|_| ())
+        let is_done = || {
+            let _caller = gpu.enter()?;
+            gpu.is_done(queue)
+        };
+        wait_for_flag(|| self.read(sequence, word), sequence, || false, is_done, self.is_crowded).map(|_| ())
     }
 }
 
@@ -218,6 +229,17 @@ impl<G: Gpu> GpuDevice<G> {
         let done = act(self, &mut steps);
         self.steps = Some(steps);
         done.inspect_err(|_| self.give_up())
+    }
+
+    /// Waits for a number of the note of a block, if possible without the driver, which serves one thread
+    /// at a time. After an error all is as after one of [`GpuDevice::on_steps`].
+    fn wait_for_note(&mut self, after_last: u32, word: usize) -> Result<&mut StepWork<G>> {
+        let steps = self.steps.as_ref().ok_or_else(none_begun)?;
+        let waited = steps.wait_for(self, steps.due.wrapping_add(after_last), word);
+        if waited.is_err() {
+            self.on_steps(|_, _| waited)?;
+        }
+        self.steps.as_deref_mut().ok_or_else(none_begun)
     }
 
     fn advance_block(&mut self, steps: &mut StepWork<G>, (due, now): (&DueBlock, f64), values: &[u64]) -> Result<()> {
@@ -257,9 +279,10 @@ impl<G: Gpu> GpuDevice<G> {
         self.on.have_changed();
         steps.pieces.clear();
         let (memory, taken) = (steps.addresses(self), [0, 1].map(|place| steps.taken(place)));
-        let (on, turn) = ((&self.on.gpu, &self.on.queues[0]), turn(first) as i32);
+        let on = (&self.on.gpu, &self.on.queues[0]);
+        let steps_of = (turn(first) as i32, CHAIN as i32, steps.blocks_of_chain);
         // SAFETY: there is room for all bodies; memory is dropped after the queue has ended.
-        unsafe { steps.kernels.run_chain(on, &steps.forces, (turn, CHAIN as i32), &memory, &taken)? };
+        unsafe { steps.kernels.run_chain(on, &steps.forces, steps_of, &memory, &taken)? };
         steps.last = first.wrapping_add(CHAIN);
         Ok(CHAIN as usize)
     }
@@ -301,6 +324,10 @@ impl<G: Gpu> GpuDevice<G> {
     }
 }
 
+fn none_begun() -> Error {
+    Error::Internal { what: "no block steps were begun".into() }
+}
+
 impl<G: Gpu> BlockSteps for GpuDevice<G> {
     fn begin(&mut self, begin: &Beginning, bodies: &[f64]) -> Result<()> {
         self.on_steps(|device, steps| {
@@ -311,19 +338,17 @@ impl<G: Gpu> BlockSteps for GpuDevice<G> {
     }
 
     fn due(&mut self) -> Result<DueBlock> {
-        self.on_steps(|device, steps| {
-            let sequence = steps.due.wrapping_add(1);
-            steps.wait_for(device, sequence, NOTE_DUE)?;
-            steps.due = sequence;
-            let sinks = steps.read(sequence, NOTE_SINKS) as usize;
-            steps.sinks = [steps.sinks[1], sinks];
-            Ok(DueBlock {
-                sinks,
-                bit: steps.read(sequence, NOTE_SET),
-                is_bad: steps.read(sequence, NOTE_IS_BAD) != 0,
-                looks: steps.read(sequence, NOTE_LOOKS) != 0,
-                fits_chain: sinks <= steps.rules.most_chained as usize,
-            })
+        let steps = self.wait_for_note(1, NOTE_DUE)?;
+        let sequence = steps.due.wrapping_add(1);
+        steps.due = sequence;
+        let sinks = steps.read(sequence, NOTE_SINKS) as usize;
+        steps.sinks = [steps.sinks[1], sinks];
+        Ok(DueBlock {
+            sinks,
+            bit: steps.read(sequence, NOTE_SET),
+            is_bad: steps.read(sequence, NOTE_IS_BAD) != 0,
+            looks: steps.read(sequence, NOTE_LOOKS) != 0,
+            fits_chain: sinks <= steps.rules.most_chained as usize,
         })
     }
 
@@ -337,8 +362,7 @@ impl<G: Gpu> BlockSteps for GpuDevice<G> {
 
     fn outcome(&mut self) -> Result<BlockOutcome<'_>> {
         let given = self.on.options.interaction.n_derivatives;
-        self.on_steps(|device, steps| steps.wait_for(device, steps.due, NOTE_DONE))?;
-        let steps = self.steps.as_ref().ok_or_else(|| Error::Internal { what: "no block steps were begun".into() })?;
+        let steps = self.wait_for_note(0, NOTE_DONE)?;
         let first = NOTE_NUMBERS * (steps.due as usize % NOTES);
         // SAFETY: the kernel that writes this note has ended it; kernels may be writing others.
         let note: &[f64] = unsafe { steps.notes.part(first..first + NOTE_NUMBERS) };

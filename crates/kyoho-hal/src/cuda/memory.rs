@@ -36,14 +36,16 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Allocates memory for `what`.
+    /// Allocates memory for `what`. That of no bytes has no address: the driver refuses it, and an
+    /// allocation takes some tenth of a millisecond.
     pub fn new(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Memory> {
-        context.bind()?;
         let (driver, mut address) = (context.driver, 0);
-        // The driver refuses an allocation of zero bytes.
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (driver.table.cuMemAlloc_v2)(&mut address, bytes.max(1)) };
-        driver.check_memory(context.number, code, "cuMemAlloc", what, bytes)?;
+        if bytes > 0 {
+            context.bind()?;
+            // SAFETY: the pointer is to a local variable.
+            let code = unsafe { (driver.table.cuMemAlloc_v2)(&mut address, bytes) };
+            driver.check_memory(context.number, code, "cuMemAlloc", what, bytes)?;
+        }
         Ok(Memory { context: context.clone(), address, bytes })
     }
 
@@ -60,7 +62,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if self.context.bind().is_ok() {
+        if self.bytes > 0 && self.context.bind().is_ok() {
             // SAFETY: it came from cuMemAlloc; the driver waits for work that uses it. A failure
             // means that it was lost before.
             unsafe { (self.context.driver.table.cuMemFree_v2)(self.address) };

@@ -82,6 +82,8 @@ pub struct Hermite {
     counts: Counts,
     /// The block steps that a device made.
     of_device: u64,
+    /// How many integrators, with this one, use its device at the same time.
+    sharers: usize,
 }
 
 impl Hermite {
@@ -119,6 +121,7 @@ impl Hermite {
             reached: 0.0,
             counts: Counts::default(),
             of_device: 0,
+            sharers: 1,
         };
         hermite.make_room()?;
         if hermite.bodies.iter().any(|body| body.step <= 0.0) {
@@ -320,6 +323,10 @@ impl Integrator for Hermite {
 
     fn energy_jump(&self) -> Option<EnergyJump> {
         self.energy_jump.map(|jump| EnergyJump { bodies: self.numbering.pair(jump.bodies), ..jump })
+    }
+
+    fn share_device(&mut self, sharers: usize) {
+        self.sharers = sharers;
     }
 
     fn block_steps_of_device(&self) -> u64 {

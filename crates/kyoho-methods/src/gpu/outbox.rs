@@ -10,17 +10,21 @@ use kyoho_hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Mapped, Plac
 
 /// How often the flag is read before the driver is asked whether the device still works.
 const LOOKS: u32 = 1 << 16;
+/// How often it is read by one of many threads before those that wait for a processor go on.
+const LOOKS_OF_MANY: u32 = 1 << 8;
 
 /// Waits until a flag that the device writes has a number, or until something holds after which it will
-/// not come, and returns whether it has come.
+/// not come, and returns whether it has come. `is_done` tells whether the device has done all its work.
+/// Where more threads wait than there are processors, `is_crowded` says so.
 #[inline]
-pub fn wait_for_flag<G: Gpu>(
-    gpu: &G,
-    queue: &G::Queue,
+pub fn wait_for_flag(
     flag: impl Fn() -> u32,
     sequence: u32,
     in_vain: impl Fn() -> bool,
+    is_done: impl Fn() -> Result<bool>,
+    is_crowded: bool,
 ) -> Result<bool> {
+    let looks_of_turn = if is_crowded { LOOKS_OF_MANY } else { LOOKS };
     let mut looks = 0u32;
     loop {
         if flag() == sequence {
@@ -31,10 +35,10 @@ pub fn wait_for_flag<G: Gpu>(
             return Ok(false);
         }
         looks += 1;
-        if looks.is_multiple_of(LOOKS) {
-            if gpu.is_done(queue)? && flag() != sequence && !in_vain() {
-                return Err(Error::Internal { what: "a device ended a block without saying so".into() });
-            }
+        if looks.is_multiple_of(LOOKS) && is_done()? && flag() != sequence && !in_vain() {
+            return Err(Error::Internal { what: "a device ended a block without saying so".into() });
+        }
+        if looks.is_multiple_of(looks_of_turn) {
             std::thread::yield_now();
         }
         std::hint::spin_loop();
@@ -146,7 +150,7 @@ impl<G: Gpu> Outbox<G> {
         // SAFETY: the flag lies in host memory that has one for each piece; the device writes it
         // while it is read.
         let flag = || unsafe { self.flags.as_ptr().cast::<u32>().add(piece).read_volatile() };
-        wait_for_flag(gpu, queue, flag, sequence, in_vain)
+        wait_for_flag(flag, sequence, in_vain, || gpu.is_done(queue), false)
     }
 
     /// Returns the results of a piece.

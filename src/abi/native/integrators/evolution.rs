@@ -1,9 +1,10 @@
 //! Bodies advance to a time, or until something ends that earlier.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kyoho_core::{Error, Result, ResultCode};
-use kyoho_integrators::cluster::Progress;
+use kyoho_integrators::cluster::{Cluster, Progress};
 
 use super::super::structures::{self, bad_field, empty, kyoho_evolution, kyoho_evolve_options, read};
 use super::{call_on, kyoho_integrator};
@@ -35,64 +36,96 @@ pub unsafe extern "C" fn kyoho_integrator_evolve(
 ) -> ResultCode {
     call_on(integrator, |cluster| {
         // SAFETY: null or a structure.
-        let (given, most, pause) = unsafe { limits(evolve_options) }.map_err(|error| cluster.refuse(error))?;
-        let mut told = Instant::now();
-        let mut go_on = given.progress.map(|progress| {
-            move |time: f64, block_steps: u64| {
-                if !pause.is_zero() {
-                    if told.elapsed() < pause {
-                        return true;
-                    }
-                    told = Instant::now();
-                }
-                // SAFETY: a function of the caller for these arguments, by its promise.
-                unsafe { progress(given.context, time, block_steps) == 0 }
-            }
-        });
-        let go_on = go_on.as_mut().map(|go_on| go_on as &mut Progress);
-        let ended = cluster.evolve_if(time, Some(most).filter(|most| *most > 0), go_on)?;
+        let limits = unsafe { Limits::read(evolve_options) }.map_err(|error| cluster.refuse(error))?;
+        let outcome = evolve(cluster, (1, time), &limits, None)?;
         if evolution.is_null() {
             return Ok(());
-        }
-        let mut outcome = kyoho_evolution {
-            end: ended.end as i32,
-            time: cluster.time(),
-            block_steps: ended.block_steps,
-            encounter_count: cluster.encounters().len() as i32,
-            approach_distance: f64::INFINITY,
-            ..empty()
-        };
-        if let Some(approach) = ended.approach {
-            [outcome.approach_first, outcome.approach_second] = approach.bodies;
-            (outcome.approach_distance, outcome.approach_time) = (approach.distance, approach.time);
         }
         // SAFETY: not null, hence a structure.
         unsafe { structures::write("evolution", evolution, outcome) }
     })
 }
 
-/// Reads what ends an evolution: the options, the number of block steps, and the time between two calls
-/// of the function.
-///
-/// # Safety
-/// The options are null or a structure.
-unsafe fn limits(options: *const kyoho_evolve_options) -> Result<(kyoho_evolve_options, u64, Duration)> {
-    let given = if options.is_null() {
-        empty()
-    } else {
-        // SAFETY: not null, hence a structure.
-        unsafe { read("evolve_options", options) }?
+/// Evolves a cluster to a time, beside so many others with it. `ends` tells whether one of all was told to
+/// end; only its holder calls the caller's function.
+pub(super) fn evolve(
+    cluster: &mut Cluster,
+    (sharers, time): (usize, f64),
+    &Limits { given, most, pause }: &Limits,
+    ends: Option<&Mutex<bool>>,
+) -> Result<kyoho_evolution> {
+    let mut told = Instant::now();
+    let mut go_on = given.progress.map(|progress| {
+        move |time: f64, block_steps: u64| {
+            if !pause.is_zero() {
+                if told.elapsed() < pause {
+                    return true;
+                }
+                told = Instant::now();
+            }
+            let mut ends = ends.map(|ends| ends.lock().unwrap_or_else(PoisonError::into_inner));
+            if ends.as_ref().is_some_and(|ends| **ends) {
+                return false;
+            }
+            // SAFETY: a function of the caller for these arguments, by its promise.
+            let goes_on = unsafe { progress(given.context, time, block_steps) == 0 };
+            if let Some(ends) = &mut ends {
+                **ends = !goes_on;
+            }
+            goes_on
+        }
+    });
+    let go_on = go_on.as_mut().map(|go_on| go_on as &mut Progress);
+    let ended = cluster.evolve_beside(sharers, (time, Some(most).filter(|most| *most > 0)), go_on)?;
+    let mut outcome = kyoho_evolution {
+        end: ended.end as i32,
+        time: cluster.time(),
+        block_steps: ended.block_steps,
+        encounter_count: cluster.encounters().len() as i32,
+        approach_distance: f64::INFINITY,
+        ..empty()
     };
-    if given.reserved != 0 {
-        return Err(bad_field("kyoho_evolve_options.reserved", given.reserved, "0"));
+    if let Some(approach) = ended.approach {
+        [outcome.approach_first, outcome.approach_second] = approach.bodies;
+        (outcome.approach_distance, outcome.approach_time) = (approach.distance, approach.time);
     }
-    let most = u64::try_from(given.block_steps).map_err(|_| Error::BadCount {
-        what: "kyoho_evolve_options.block_steps",
-        value: given.block_steps,
-        allowed: "0 (no limit), 1 or more".into(),
-    })?;
-    let pause = Duration::try_from_secs_f64(given.progress_seconds).map_err(|_| {
-        bad_field("kyoho_evolve_options.progress_seconds", given.progress_seconds, "finite numbers from 0")
-    })?;
-    Ok((given, most, pause))
+    Ok(outcome)
+}
+
+/// What ends evolutions: the options, the number of block steps, and the time between two calls of the
+/// function.
+pub(super) struct Limits {
+    given: kyoho_evolve_options,
+    most: u64,
+    pause: Duration,
+}
+
+// SAFETY: the function and its context are the caller's; one thread at a time calls it.
+unsafe impl Sync for Limits {}
+
+impl Limits {
+    /// Reads them.
+    ///
+    /// # Safety
+    /// The options are null or a structure, and the function may be called by any thread.
+    pub(super) unsafe fn read(options: *const kyoho_evolve_options) -> Result<Limits> {
+        let given = if options.is_null() {
+            empty()
+        } else {
+            // SAFETY: not null, hence a structure.
+            unsafe { read("evolve_options", options) }?
+        };
+        if given.reserved != 0 {
+            return Err(bad_field("kyoho_evolve_options.reserved", given.reserved, "0"));
+        }
+        let most = u64::try_from(given.block_steps).map_err(|_| Error::BadCount {
+            what: "kyoho_evolve_options.block_steps",
+            value: given.block_steps,
+            allowed: "0 (no limit), 1 or more".into(),
+        })?;
+        let pause = Duration::try_from_secs_f64(given.progress_seconds).map_err(|_| {
+            bad_field("kyoho_evolve_options.progress_seconds", given.progress_seconds, "finite numbers from 0")
+        })?;
+        Ok(Limits { given, most, pause })
+    }
 }

@@ -125,5 +125,38 @@ pub unsafe fn write<S: Structure>(argument: &'static str, pointer: *mut S, struc
     Ok(())
 }
 
+/// An array of structures of the caller, all as long as the first one.
+#[derive(Clone, Copy)]
+pub struct Structures<S> {
+    argument: &'static str,
+    first: *mut S,
+    length: usize,
+}
+
+impl<S: Structure> Structures<S> {
+    /// Takes the array; nothing is written to a null one.
+    ///
+    /// # Safety
+    /// The pointer is null, or as for [`write`], of as many structures as will be written.
+    pub unsafe fn new(argument: &'static str, first: *mut S, count: usize) -> Result<Structures<S>> {
+        let is_none = first.is_null() || count == 0;
+        // SAFETY: the caller's promise.
+        let length = if is_none { 0 } else { unsafe { size_of_callers(first) }? };
+        Ok(Structures { argument, first, length })
+    }
+
+    /// Writes the fields that the caller's program knows to one of them.
+    ///
+    /// # Safety
+    /// As for [`Structures::new`].
+    pub unsafe fn write(&self, place: usize, structure: S) -> Result<()> {
+        if self.length == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { write(self.argument, self.first.byte_add(place * self.length), structure) }
+    }
+}
+
 #[cfg(test)]
 mod tests;
