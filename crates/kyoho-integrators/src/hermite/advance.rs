@@ -147,7 +147,7 @@ impl Hermite {
                 |number: usize| encounters.map_or(0.0, |encounters| encounters.radii()[numbering.place(number)]);
             inside = subsystems.evolve(&block, (moving, members), radius, &self.threads)?;
             let of_all = |place: usize| found.get(place).copied().unwrap_or_else(|| given(&forces, place));
-            let reacting = subsystems.react(&block, (moving, members, members), of_all)?;
+            let reacting = subsystems.react(&block, (moving, members, members), of_all, &self.threads)?;
             found = if reacting.is_empty() { found } else { reacting };
         }
         let wanted = &mut self.wanted[..members.len()];

@@ -14,6 +14,7 @@ impl Hermite {
     /// Writes the bodies that are sources, all at the start of the interval.
     pub(super) fn send_all(&mut self) -> Result<()> {
         let sources = self.numbering.sources();
+        self.subsystems.as_mut().map_or(Ok(()), |subsystems| subsystems.see_all(&self.moving))?;
         self.write_to_laws(0..sources, 0.0)?;
         let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
         let source_at = |number: usize| (number, index(subsystems, number), &moving[number].body, 0.0);
@@ -29,6 +30,9 @@ impl Hermite {
     pub(super) fn write_sources(&mut self, numbers: &[usize], time: f64) -> Result<()> {
         // Sources come first.
         let written = numbers.partition_point(|number| *number < self.numbering.sources());
+        if let Some(subsystems) = &mut self.subsystems {
+            subsystems.see(&self.moving, numbers[..written].iter().copied());
+        }
         self.write_to_laws(numbers[..written].iter().copied(), time)?;
         let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
         let source_at = |place: usize| {

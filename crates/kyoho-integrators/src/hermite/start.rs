@@ -76,7 +76,7 @@ impl Hermite {
         let of_all = |sink: usize| with_fields.get(sink).copied().unwrap_or_else(|| of_all(sink));
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, grouped, now };
         let reacting = match &mut self.subsystems {
-            Some(subsystems) => subsystems.react(&block, (moving, numbers, &[]), of_all)?,
+            Some(subsystems) => subsystems.react(&block, (moving, numbers, &[]), of_all, &self.threads)?,
             None => &[],
         };
         for (sink, &number) in numbers.iter().enumerate() {

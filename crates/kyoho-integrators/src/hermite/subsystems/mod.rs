@@ -9,9 +9,13 @@
 mod changes;
 mod inner;
 mod reaction;
+mod seen;
 mod surroundings;
 
-use kyoho_core::{Forces, Result, memory};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use kyoho_core::memory::Boxed;
+use kyoho_core::{Forces, Precision, Result, memory};
 use kyoho_few_body::averaged::Tensor;
 use kyoho_hal::threads::Threads;
 
@@ -22,6 +26,7 @@ use crate::subsystems::{Subsystem, SubsystemRules};
 pub use changes::Changes;
 use inner::{Contacts, Step};
 use reaction::{inner_motion, pull, quadrupole};
+use seen::Seen;
 use surroundings::{NEAR, Surroundings, square};
 
 /// A subsystem stays together up to this many times the distance at which it forms.
@@ -35,6 +40,8 @@ const CAUTION: f64 = 16.0;
 /// A subsystem acts on a body as its centre alone where the rest is below this part of the body's
 /// acceleration.
 const LEAST_PART: f64 = 1e-12;
+/// The same part where forces have errors of single precision, some 5e-8.
+const LEAST_PART_OF_SINGLE: f64 = 1e-9;
 
 const WHAT: &str = "subsystems";
 
@@ -64,6 +71,12 @@ pub struct Subsystems {
     roles: Vec<Role>,
     /// The derivatives of a block with what subsystems add.
     found: Vec<[Vector; MOST]>,
+    /// The bodies alone and the centres, where they were written last as sources, with their masses.
+    bodies: Seen,
+    /// The centres, with what makes them important.
+    centres: Seen,
+    /// Numbers that threads select.
+    selected: Mutex<Vec<Vec<usize>>>,
 }
 
 impl Subsystems {
@@ -96,6 +109,22 @@ impl Subsystems {
         let leave = self.leave();
         self.all.iter_mut().for_each(|subsystem| subsystem.average(gravity, leave));
         self.name_roles(bodies)
+    }
+
+    /// Notes where all bodies are.
+    pub fn see_all(&mut self, moving: &[Moving]) -> Result<()> {
+        self.bodies.begin(moving.len())?;
+        self.see(moving, 0..moving.len());
+        Ok(())
+    }
+
+    /// Notes where some bodies are: those that were written as sources.
+    pub fn see(&mut self, moving: &[Moving], numbers: impl Iterator<Item = usize>) {
+        for number in numbers {
+            let Body { position, mass, .. } = moving[number].body;
+            // A hidden member has no mass.
+            self.bodies.put(number, &position, mass);
+        }
     }
 
     /// Writes down the role of each number.
@@ -196,7 +225,7 @@ impl Subsystems {
             return Ok(Vec::new());
         }
         let (interval, gravity) = (block.plan.interval, block.plan.gravity);
-        let (roles, leave, speed_of_light) = (&self.roles, self.leave(), self.speed_of_light);
+        let (leave, speed_of_light) = (self.leave(), self.speed_of_light);
         let is_near_block = |subsystem: &Subsystem| {
             let centre = &moving[subsystem.members[0]].body.position;
             // Bodies move while they are looked at where they were.
@@ -214,22 +243,27 @@ impl Subsystems {
         if steps.is_empty() {
             return Ok(Vec::new());
         }
-        // The time of the last step of each body since the start of the interval.
-        let mut last =
-            memory::collected(moving.iter().map(|Moving { body, .. }| block.last_step(body) * interval), WHAT)?;
-        members.iter().for_each(|&number| last[number] = block.now * interval - moving[number].body.step);
-        threads.each(steps.iter_mut(), |(subsystem, outcome)| {
+        // The time of the last step of a body since the start of the interval.
+        let last = |number: usize| {
+            let body = &moving[number].body;
+            let is_member = members.binary_search(&number).is_ok();
+            if is_member { block.now * interval - body.step } else { block.last_step(body) * interval }
+        };
+        let bodies = &self.bodies;
+        threads.run(steps.iter_mut(), &self.selected, Vec::new, |(subsystem, outcome), others| {
             let number = subsystem.members[0];
-            let since = |number: usize| subsystem.time - last[number];
-            let others = acting_numbers(roles, moving, number).map(|other| {
+            let since = |number: usize| subsystem.time - last(number);
+            let step = block.now * interval - subsystem.time;
+            let (centre, extent) = (&moving[number].body, subsystem.extent(leave));
+            others.clear();
+            let acts = surroundings::acts(centre.mass, extent);
+            let selected = bodies.select(&centre.position, others, acts);
+            let others = others.iter().filter(|other| **other != number).map(|&other| {
                 let body = &moving[other].body;
                 (gravity * body.mass, body, since(other))
             });
-            let step = block.now * interval - subsystem.time;
-            let (centre, extent) = (&moving[number].body, subsystem.extent(leave));
-            let surroundings =
-                Surroundings::new(block.scheme, (centre, since(number)), (extent, gravity), step, others);
-            *outcome = surroundings.and_then(|surroundings| {
+            let surroundings = Surroundings::new(block.scheme, (centre, since(number)), extent, step, others);
+            *outcome = selected.and(surroundings).and_then(|surroundings| {
                 subsystem.is_close = surroundings.nearest() < RESOLVED * extent;
                 let radii = subsystem.members.iter().map(|member| radius(*member));
                 subsystem.inner.radii = memory::collected(radii, WHAT)?;
@@ -254,45 +288,33 @@ impl Subsystems {
         &mut self,
         block: &Block,
         (moving, members, stepping): (&[Moving], &[usize], &[usize]),
-        given: impl Fn(usize) -> [Vector; MOST],
+        given: impl Fn(usize) -> [Vector; MOST] + Sync,
+        threads: &Threads,
     ) -> Result<&[[Vector; MOST]]> {
         if self.all.is_empty() {
             return Ok(&[]);
         }
-        let terms = block.scheme.given();
-        let mut acting = Vec::new();
-        memory::lengthen(&mut acting, self.all.len(), WHAT, || None)?;
+        let mut centres = std::mem::take(&mut self.centres);
+        centres.begin(self.all.len())?;
+        for (place, subsystem) in self.all.iter().enumerate() {
+            let centre = &moving[subsystem.members[0]].body.position;
+            centres.put(place, centre, CAUTION * self.strength(subsystem, block.plan.gravity));
+        }
+        let mut all = Vec::new();
+        memory::lengthen(&mut all, self.all.len(), WHAT, OnceLock::new)?;
         let mut found = std::mem::take(&mut self.found);
         memory::lengthen(&mut found, members.len(), WHAT, || [[0.0; 3]; MOST])?;
-        for (place, (&number, found)) in members.iter().zip(&mut found).enumerate() {
-            let mut sums = given(place);
-            let there = &moving[number].body.position;
-            let mut here = None;
-            for (subsystem, acting) in self.all.iter().zip(&mut acting) {
-                let centre = subsystem.members[0];
-                let strength = self.strength(subsystem, block.plan.gravity);
-                if centre == number || !counts_for(&sums[0], CAUTION * strength, there, &moving[centre].body.position) {
-                    continue;
-                }
-                let acting = self.acting(acting, (subsystem, block), (moving, stepping))?;
-                let here = here.get_or_insert_with(|| self.at(block, (moving, stepping), number));
-                acting.add(terms, &mut sums, 1.0, here);
+        let outcome = Mutex::new(Ok(()));
+        let reacting = Reacting { subsystems: self, block, moving, stepping, centres: &centres, all: &all };
+        let sinks = members.iter().zip(&mut found).enumerate();
+        threads.run(sinks, &self.selected, Vec::new, |(place, (&number, found)), selected| {
+            *found = given(place);
+            if let Err(error) = reacting.add(number, found, selected) {
+                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
             }
-            if let Some(Role::Centre(own)) = self.roles.get(number) {
-                let subsystem = &self.all[*own];
-                let strength = self.strength(subsystem, block.plan.gravity);
-                for other in acting_numbers(&self.roles, moving, number) {
-                    let body = &moving[other].body;
-                    let part = -body.mass / subsystem.centre.mass;
-                    if counts_for(&sums[0], CAUTION * part * strength, there, &body.position) {
-                        let own = self.acting(&mut acting[*own], (subsystem, block), (moving, stepping))?;
-                        own.add(terms, &mut sums, part, &self.at(block, (moving, stepping), other));
-                    }
-                }
-            }
-            *found = sums;
-        }
-        self.found = found;
+        });
+        (self.found, self.centres) = (found, centres);
+        outcome.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         Ok(&self.found[..members.len()])
     }
 
@@ -300,45 +322,88 @@ impl Subsystems {
     fn strength(&self, subsystem: &Subsystem, gravity: f64) -> f64 {
         gravity * subsystem.centre.mass * subsystem.extent(self.leave()).powi(2)
     }
+}
 
-    /// Returns how a subsystem acts at the time of a block, which is found out once.
-    fn acting<'a>(
-        &self,
-        acting: &'a mut Option<Acting>,
-        (subsystem, block): (&Subsystem, &Block),
-        (moving, stepping): (&[Moving], &[usize]),
-    ) -> Result<&'a Acting> {
-        if let Some(acting) = acting {
-            return Ok(acting);
+/// A block of bodies on which subsystems act.
+struct Reacting<'a> {
+    subsystems: &'a Subsystems,
+    block: &'a Block<'a>,
+    moving: &'a [Moving],
+    stepping: &'a [usize],
+    centres: &'a Seen,
+    /// How each subsystem acts, once that was found out.
+    all: &'a [OnceLock<Result<Boxed<Acting>>>],
+}
+
+impl Reacting<'_> {
+    /// Adds to the derivatives of a number's velocity what subsystems give it.
+    fn add(&self, number: usize, sums: &mut [Vector; MOST], selected: &mut Vec<usize>) -> Result<()> {
+        let Reacting { subsystems, block, moving, .. } = *self;
+        let (terms, gravity) = (block.scheme.given(), block.plan.gravity);
+        let there = &moving[number].body.position;
+        // As of `counts_for`, without the squares.
+        let least = least_part(block.plan.precision) * length(&sums[0]);
+        selected.clear();
+        self.centres.select(there, selected, |distance2, strength| strength.abs() >= least * distance2 * distance2)?;
+        let mut here = None;
+        for &place in selected.iter().filter(|place| subsystems.all[**place].members[0] != number) {
+            let here = here.get_or_insert_with(|| self.at(number));
+            self.acting(place)?.add(terms, sums, 1.0, here);
         }
-        let at = self.at(block, (moving, stepping), subsystem.members[0]);
-        let (time, gravity) = (block.now * block.plan.interval, block.plan.gravity);
-        let extent = subsystem.extent(self.leave());
-        let mut one = Acting::new(subsystem, (gravity, extent), time, at)?;
+        let Some(Role::Centre(own)) = subsystems.roles.get(number) else { return Ok(()) };
+        let subsystem = &subsystems.all[*own];
+        let strength = CAUTION * subsystems.strength(subsystem, gravity) / subsystem.centre.mass;
+        let least = least_part(block.plan.precision) * length(&sums[0]);
+        selected.clear();
+        let counts = |distance2: f64, mass: f64| (strength * mass).abs() >= least * distance2 * distance2;
+        subsystems.bodies.select(there, selected, counts)?;
+        for &other in selected.iter().filter(|other| **other != number) {
+            let part = -moving[other].body.mass / subsystem.centre.mass;
+            self.acting(*own)?.add(terms, sums, part, &self.at(other));
+        }
+        Ok(())
+    }
+
+    /// Returns how the subsystem at a place acts at the time of the block.
+    fn acting(&self, place: usize) -> Result<&Acting> {
+        let find = || Boxed::new(self.found(&self.subsystems.all[place])?, WHAT);
+        self.all[place].get_or_init(find).as_ref().map(|acting| &**acting).map_err(Clone::clone)
+    }
+
+    fn found(&self, subsystem: &Subsystem) -> Result<Acting> {
+        let Reacting { subsystems, block, moving, .. } = *self;
+        let (at, gravity) = (self.at(subsystem.members[0]), block.plan.gravity);
+        let (time, extent) = (block.now * block.plan.interval, subsystem.extent(subsystems.leave()));
+        let least = least_part(block.plan.precision);
+        let mut one = Acting::new(subsystem, (gravity, extent), (time, least), at)?;
         if !one.members.is_empty() {
             let near2 = (NEAR * extent).powi(2);
-            let others = acting_numbers(&self.roles, moving, subsystem.members[0]).filter_map(|other| {
-                // Bodies move while they are looked at where they were.
-                let before = vector(|k| at[0][k] - moving[other].body.position[k]);
-                if square(&before) > 4.0 * near2 {
-                    return None;
-                }
-                let there = self.at(block, (moving, stepping), other);
+            let mut others = Vec::new();
+            // Bodies move while they are looked at where they were.
+            subsystems.bodies.select(&at[0], &mut others, |distance2, _| distance2 <= 4.0 * near2)?;
+            let others = others.into_iter().filter(|other| *other != subsystem.members[0]).filter_map(|other| {
+                let there = self.at(other);
                 let from = [0, 1].map(|term| vector(|k| at[term][k] - there[term][k]));
                 (square(&from[0]) < near2).then_some((gravity * moving[other].body.mass, from))
             });
             add_tides(&mut one.members, others);
         }
-        Ok(acting.insert(one))
+        Ok(one)
     }
 
-    /// Returns position, velocity and what else is predicted of a number at the time of a block.
-    fn at(&self, block: &Block, (moving, members): (&[Moving], &[usize]), number: usize) -> [Vector; MOST] {
-        let body = &moving[number].body;
-        let is_member = members.binary_search(&number).is_ok();
-        let step = if is_member || body.step == 0.0 { body.step } else { block.since_last_step(body) };
-        moved(block.scheme, body, step)
+    /// Returns position, velocity and what else is predicted of a number at the time of the block.
+    fn at(&self, number: usize) -> [Vector; MOST] {
+        let body = &self.moving[number].body;
+        let is_stepping = self.stepping.binary_search(&number).is_ok();
+        let step = if is_stepping || body.step == 0.0 { body.step } else { self.block.since_last_step(body) };
+        moved(self.block.scheme, body, step)
     }
+}
+
+/// Returns the part of a body's acceleration below which a subsystem acts as its centre alone, of forces
+/// of a precision.
+fn least_part(precision: Precision) -> f64 {
+    if precision < Precision::Double { LEAST_PART_OF_SINGLE } else { LEAST_PART }
 }
 
 /// Returns where a body is after a time, with as many derivatives of its velocity as go into a force. The
@@ -363,12 +428,6 @@ fn moved_by<const ORDER: usize>(body: &Body, time: f64) -> [Vector; MOST] {
     std::array::from_fn(|first| {
         (first..ORDER).rev().fold([0.0; 3], |sum, place| vector(|k| row(place)[k] + times[place - first] * sum[k]))
     })
-}
-
-/// Returns the numbers of all that act on one: bodies alone and centres, of some mass.
-fn acting_numbers(roles: &[Role], moving: &[Moving], on: usize) -> impl Iterator<Item = usize> {
-    let acts = |number: usize| !matches!(roles[number], Role::Hidden(_)) && moving[number].body.mass != 0.0;
-    (0..moving.len()).filter(move |number| *number != on && acts(*number))
 }
 
 fn add(sums: &mut [Vector; MOST], factor: f64, terms: &[Vector; MOST]) {
@@ -397,9 +456,9 @@ fn add_tides(members: &mut [(f64, [Vector; MOST])], others: impl Iterator<Item =
 
 /// Whether a part of what a subsystem of some strength does to a body, beyond its centre, changes an
 /// acceleration: the strength is the mass times the gravitational constant and the square of the extent.
-fn counts_for(acceleration: &Vector, strength: f64, body: &Vector, centre: &Vector) -> bool {
+fn counts_for(acceleration: &Vector, (strength, least_part): (f64, f64), body: &Vector, centre: &Vector) -> bool {
     let distance2 = square(&vector(|k| body[k] - centre[k]));
-    let least = LEAST_PART * distance2 * distance2;
+    let least = least_part * distance2 * distance2;
     strength * strength >= least * least * square(acceleration)
 }
 
@@ -408,6 +467,8 @@ struct Acting {
     at: [Vector; MOST],
     /// Its mass times the gravitational constant and the square of its extent.
     strength: f64,
+    /// The part of an acceleration that counts.
+    least_part: f64,
     /// How it acts beyond a distance, whose square is the last number: by the mean products of the
     /// separation's components, and its reduced mass times the gravitational constant.
     quadrupole: Option<(Tensor, f64, f64)>,
@@ -417,7 +478,12 @@ struct Acting {
 }
 
 impl Acting {
-    fn new(subsystem: &Subsystem, (gravity, extent): (f64, f64), time: f64, at: [Vector; MOST]) -> Result<Acting> {
+    fn new(
+        subsystem: &Subsystem,
+        (gravity, extent): (f64, f64),
+        (time, least_part): (f64, f64),
+        at: [Vector; MOST],
+    ) -> Result<Acting> {
         let mass = subsystem.centre.mass;
         let quadrupole = subsystem.mean.map(|mean| {
             let [one, other] = [0, 1].map(|row| subsystem.inner.masses[row]);
@@ -429,12 +495,12 @@ impl Acting {
             let masses = subsystem.inner.masses.iter().map(|mass| gravity * mass);
             members = memory::collected(masses.zip(motion), WHAT)?;
         }
-        Ok(Acting { at, strength: gravity * mass * extent * extent, quadrupole, members })
+        Ok(Acting { at, strength: gravity * mass * extent * extent, least_part, quadrupole, members })
     }
 
     /// Adds what the subsystem gives a body there, times a factor, in so many terms.
     fn add(&self, terms: usize, sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
-        if !counts_for(&sums[0], factor * self.strength, &there[0], &self.at[0]) {
+        if !counts_for(&sums[0], (factor * self.strength, self.least_part), &there[0], &self.at[0]) {
             return;
         }
         let from: [Vector; MOST] = std::array::from_fn(|term| vector(|k| there[term][k] - self.at[term][k]));

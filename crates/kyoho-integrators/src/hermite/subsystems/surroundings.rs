@@ -97,29 +97,30 @@ fn tide(mass: f64, at: Vector, velocity: Vector) -> [Tensor; 2] {
     [both.map(|[tide, _]| tide), both.map(|[_, rate]| rate)]
 }
 
+/// Returns whether a body acts on a subsystem of some mass and extent, by its squared distance and its mass.
+/// A look at where it was is enough to leave it out.
+pub fn acts(mass: f64, extent: f64) -> impl Fn(f64, f64) -> bool {
+    // As of a mass at a distance, whose cube and root are not taken.
+    let least = NEGLIGIBLE * mass / (extent * extent * extent);
+    move |distance2, other| other * other >= least * least * distance2 * distance2 * distance2
+}
+
 impl Surroundings {
     /// Returns what acts during a step on a subsystem with this extent. `centre` is its centre of mass, and
-    /// `others` has the other bodies, their masses times the gravitational constant, each with the time
+    /// `others` has the other bodies that act, see [`acts`], their masses times the gravitational constant, each with the time
     /// that has passed since its last step at the start.
     pub fn new<'a>(
         scheme: &Scheme,
         (centre, since): (&Body, f64),
-        (extent, gravity): (f64, f64),
+        extent: f64,
         step: f64,
         others: impl Iterator<Item = (f64, &'a Body, f64)>,
     ) -> Result<Surroundings> {
         let ends = [moved(scheme, centre, since), moved(scheme, centre, since + step)];
-        // As of a mass at a distance, whose cube and root are not taken.
-        let least = NEGLIGIBLE * gravity * centre.mass / (extent * extent * extent);
         let near2 = (NEAR * extent) * (NEAR * extent);
         let (mut near, mut nearest2) = (Vec::new(), f64::INFINITY);
         let (mut far, mut all) = ([[[0.0; 6]; 2]; 2], [[[0.0; 6]; 2]; 2]);
         for (mass, body, since) in others {
-            // A look at where the body was is enough to leave it out.
-            let distance2 = square(&vector(|k| body.position[k] - centre.position[k]));
-            if mass * mass < least * least * distance2 * distance2 * distance2 {
-                continue;
-            }
             let from = [0, 1].map(|end| {
                 let there = moved(scheme, body, since + if end == 0 { 0.0 } else { step });
                 [0, 1, 2].map(|term| vector(|k| there[term][k] - ends[end][term][k]))
@@ -226,7 +227,7 @@ mod tests {
         let acceleration = |extent: f64| {
             let others = [(0.5, &body, 0.0)].into_iter();
             let scheme = Scheme::of(Order::Sixth).unwrap();
-            let surroundings = Surroundings::new(scheme, (&centre, 0.0), (extent, 1.0), 0.01, others).unwrap();
+            let surroundings = Surroundings::new(scheme, (&centre, 0.0), extent, 0.01, others).unwrap();
             let mut found = [[0.0; 3]; 2];
             surroundings.add(0.004, &[[1e-3, 2e-3, 0.0], [0.0, 0.0, -1e-3]], &[[0.0; 3]; 2], &mut found);
             found

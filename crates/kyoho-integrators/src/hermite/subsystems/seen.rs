@@ -1,0 +1,84 @@
+//! Places with weights, for loops over all of them that keep few.
+
+use kyoho_core::{Result, memory};
+
+use super::WHAT;
+use crate::body::Vector;
+
+/// The places that are looked at together.
+const TOGETHER: usize = 32;
+
+/// Places, each with a weight: bodies with their masses, where they were written last, or subsystems. Those
+/// of no weight are never found.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// The components of the places, and at last the weights; zeros fill the last ones up.
+    columns: [Vec<f64>; 4],
+}
+
+impl Seen {
+    /// Forgets all and makes room for this many places.
+    pub fn begin(&mut self, count: usize) -> Result<()> {
+        for column in &mut self.columns {
+            column.clear();
+            memory::lengthen(column, count.next_multiple_of(TOGETHER), WHAT, || 0.0)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a place under a number.
+    pub fn put(&mut self, number: usize, place: &Vector, weight: f64) {
+        let [x, y, z] = *place;
+        for (column, value) in self.columns.iter_mut().zip([x, y, z, weight]) {
+            column[number] = value;
+        }
+    }
+
+    /// Appends the numbers, ascending, of the places that are kept by their squared distance from one and
+    /// their weight.
+    pub fn select(&self, from: &Vector, numbers: &mut Vec<usize>, keep: impl Fn(f64, f64) -> bool) -> Result<()> {
+        let [x, y, z, weights] = self.columns.each_ref().map(|column| column.as_chunks::<TOGETHER>().0);
+        for (piece, (((x, y), z), weights)) in x.iter().zip(y).zip(z).zip(weights).enumerate() {
+            let kept: [bool; TOGETHER] = std::array::from_fn(|k| {
+                let apart = [x[k] - from[0], y[k] - from[1], z[k] - from[2]];
+                let distance2 = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
+                (weights[k] != 0.0) & keep(distance2, weights[k])
+            });
+            if kept.contains(&true) {
+                for (k, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
+                    memory::push(numbers, piece * TOGETHER + k, WHAT)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::random;
+
+    #[test]
+    fn those_that_are_kept_are_found_in_order() {
+        let mut random = random();
+        for count in [0, 1, 31, 32, 33, 200] {
+            let mut seen = Seen::default();
+            for _ in 0..2 {
+                seen.begin(count).unwrap();
+                let places: Vec<(Vector, f64)> = (0..count)
+                    .map(|number| ([random(), random(), random()], if number % 5 == 3 { 0.0 } else { random() }))
+                    .collect();
+                places.iter().enumerate().for_each(|(number, (place, weight))| seen.put(number, place, *weight));
+                let from = [random(), random(), random()];
+                let keep = |distance2: f64, weight: f64| distance2 < weight;
+                let mut found = vec![7777];
+                seen.select(&from, &mut found, keep).unwrap();
+                let distance2 = |place: &Vector| (0..3).map(|k| (place[k] - from[k]).powi(2)).sum::<f64>();
+                let expected = places.iter().enumerate().filter(|(_, (place, weight))| distance2(place) < *weight);
+                let expected: Vec<usize> = [7777].into_iter().chain(expected.map(|(number, _)| number)).collect();
+                assert_eq!(found, expected, "{count}");
+            }
+        }
+    }
+}
