@@ -2,6 +2,7 @@
 
 use kyoho_core::{Order, Precision, Result, TreeAccuracy, memory};
 use kyoho_engine::{Setup, System};
+use kyoho_hal::threads::Threads;
 use kyoho_ranks::{SharedSystem, Team};
 
 use super::body::{Body, Vector, length, sum};
@@ -111,7 +112,9 @@ impl Energies {
         }
         let mut energy = self.of(&centres)?;
         subsystems.iter().for_each(|subsystem| centres[subsystem.members[0]].mass = 0.0);
-        for (number, subsystem) in subsystems.iter().enumerate() {
+        let mut parts = memory::filled(subsystems.len(), [0.0; 2], "the energies of subsystems")?;
+        let threads = Threads::for_copies(self.system.setup().threads);
+        threads.each(subsystems.iter().zip(&mut parts).enumerate(), |(number, (subsystem, part))| {
             let [kinetic, potential] = subsystem.inner_energy(gravity);
             // Each pair of subsystems counts once, with the members of both.
             let others = centres.iter().filter(|body| body.mass != 0.0);
@@ -120,8 +123,11 @@ impl Energies {
             let members_of_later = later.iter().flat_map(|other| (0..other.members.len()).map(|row| other.body(row)));
             let beyond_later = sum(members_of_later.map(|body| subsystem.beyond_centre(gravity, &body)));
             let later_beyond = sum(later.iter().map(|other| other.beyond_centre(gravity, &subsystem.centre)));
+            *part = [kinetic, potential + beyond + (beyond_later + later_beyond)];
+        });
+        for [kinetic, potential] in parts {
             energy.kinetic += kinetic;
-            energy.potential += potential + beyond + (beyond_later + later_beyond);
+            energy.potential += potential;
         }
         Ok(energy)
     }

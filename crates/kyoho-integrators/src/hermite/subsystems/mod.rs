@@ -344,7 +344,7 @@ impl Reacting<'_> {
         // As of `counts_for`, without the squares.
         let least = least_part(block.plan.precision) * length(&sums[0]);
         selected.clear();
-        self.centres.select(there, selected, |distance2, strength| strength.abs() >= least * distance2 * distance2)?;
+        self.centres.select(there, selected, |distance2, strength| strength.abs() - least * distance2 * distance2)?;
         let mut here = None;
         for &place in selected.iter().filter(|place| subsystems.all[**place].members[0] != number) {
             let here = here.get_or_insert_with(|| self.at(number));
@@ -355,7 +355,7 @@ impl Reacting<'_> {
         let strength = CAUTION * subsystems.strength(subsystem, gravity) / subsystem.centre.mass;
         let least = least_part(block.plan.precision) * length(&sums[0]);
         selected.clear();
-        let counts = |distance2: f64, mass: f64| (strength * mass).abs() >= least * distance2 * distance2;
+        let counts = |distance2: f64, mass: f64| (strength * mass).abs() - least * distance2 * distance2;
         subsystems.bodies.select(there, selected, counts)?;
         for &other in selected.iter().filter(|other| **other != number) {
             let part = -moving[other].body.mass / subsystem.centre.mass;
@@ -380,7 +380,7 @@ impl Reacting<'_> {
             let near2 = (NEAR * extent).powi(2);
             let mut others = Vec::new();
             // Bodies move while they are looked at where they were.
-            subsystems.bodies.select(&at[0], &mut others, |distance2, _| distance2 <= 4.0 * near2)?;
+            subsystems.bodies.select(&at[0], &mut others, |distance2, _| 4.0 * near2 - distance2)?;
             let others = others.into_iter().filter(|other| *other != subsystem.members[0]).filter_map(|other| {
                 let there = self.at(other);
                 let from = [0, 1].map(|term| vector(|k| at[term][k] - there[term][k]));

@@ -1,12 +1,13 @@
-//! Places with weights, for loops over all of them that keep few.
+//! Places with weights, for loops over all of them of which few count.
 
 use kyoho_core::{Result, memory};
 
 use super::WHAT;
 use crate::body::Vector;
 
-/// The places that are looked at together.
-const TOGETHER: usize = 32;
+/// The places that are looked at together, and the numbers of a vector or two.
+const TOGETHER: usize = 64;
+const LANES: usize = 8;
 
 /// Places, each with a weight: bodies with their masses, where they were written last, or subsystems. Those
 /// of no weight are never found.
@@ -34,20 +35,26 @@ impl Seen {
         }
     }
 
-    /// Appends the numbers, ascending, of the places that are kept by their squared distance from one and
-    /// their weight.
-    pub fn select(&self, from: &Vector, numbers: &mut Vec<usize>, keep: impl Fn(f64, f64) -> bool) -> Result<()> {
+    /// Appends the numbers, ascending, of the places that have a score of 0 and more, by their squared
+    /// distance from one and their weight.
+    pub fn select(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
         let [x, y, z, weights] = self.columns.each_ref().map(|column| column.as_chunks::<TOGETHER>().0);
         for (piece, (((x, y), z), weights)) in x.iter().zip(y).zip(z).zip(weights).enumerate() {
-            let kept: [bool; TOGETHER] = std::array::from_fn(|k| {
+            let score_of = |k: usize| {
                 let apart = [x[k] - from[0], y[k] - from[1], z[k] - from[2]];
-                let distance2 = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
-                (weights[k] != 0.0) & keep(distance2, weights[k])
-            });
-            if kept.contains(&true) {
-                for (k, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
-                    memory::push(numbers, piece * TOGETHER + k, WHAT)?;
-                }
+                score(apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2], weights[k])
+            };
+            // Compilers make vectors of the largest scores, and few pieces have one that counts.
+            let mut largest = [f64::NEG_INFINITY; LANES];
+            for first in (0..TOGETHER).step_by(LANES) {
+                let scores: [f64; LANES] = std::array::from_fn(|lane| score_of(first + lane));
+                largest = std::array::from_fn(|lane| f64::max(largest[lane], scores[lane]));
+            }
+            if largest.iter().all(|largest| *largest < 0.0) {
+                continue;
+            }
+            for k in (0..TOGETHER).filter(|k| weights[*k] != 0.0 && score_of(*k) >= 0.0) {
+                memory::push(numbers, piece * TOGETHER + k, WHAT)?;
             }
         }
         Ok(())
@@ -60,9 +67,9 @@ mod tests {
     use crate::tests::random;
 
     #[test]
-    fn those_that_are_kept_are_found_in_order() {
+    fn those_that_count_are_found_in_order() {
         let mut random = random();
-        for count in [0, 1, 31, 32, 33, 200] {
+        for count in [0, 1, 63, 64, 65, 300] {
             let mut seen = Seen::default();
             for _ in 0..2 {
                 seen.begin(count).unwrap();
@@ -71,11 +78,14 @@ mod tests {
                     .collect();
                 places.iter().enumerate().for_each(|(number, (place, weight))| seen.put(number, place, *weight));
                 let from = [random(), random(), random()];
-                let keep = |distance2: f64, weight: f64| distance2 < weight;
+                let score = |distance2: f64, weight: f64| weight - distance2;
                 let mut found = vec![7777];
-                seen.select(&from, &mut found, keep).unwrap();
+                seen.select(&from, &mut found, score).unwrap();
                 let distance2 = |place: &Vector| (0..3).map(|k| (place[k] - from[k]).powi(2)).sum::<f64>();
-                let expected = places.iter().enumerate().filter(|(_, (place, weight))| distance2(place) < *weight);
+                let expected = places
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, (place, weight))| *weight != 0.0 && distance2(place) <= *weight);
                 let expected: Vec<usize> = [7777].into_iter().chain(expected.map(|(number, _)| number)).collect();
                 assert_eq!(found, expected, "{count}");
             }

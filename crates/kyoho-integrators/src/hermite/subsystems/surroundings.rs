@@ -97,12 +97,12 @@ fn tide(mass: f64, at: Vector, velocity: Vector) -> [Tensor; 2] {
     [both.map(|[tide, _]| tide), both.map(|[_, rate]| rate)]
 }
 
-/// Returns whether a body acts on a subsystem of some mass and extent, by its squared distance and its mass.
-/// A look at where it was is enough to leave it out.
-pub fn acts(mass: f64, extent: f64) -> impl Fn(f64, f64) -> bool {
+/// Returns a function that is 0 or more for a body that acts on a subsystem of some mass and extent, by its
+/// squared distance and its mass. A look at where it was is enough to leave it out.
+pub fn acts(mass: f64, extent: f64) -> impl Fn(f64, f64) -> f64 {
     // As of a mass at a distance, whose cube and root are not taken.
     let least = NEGLIGIBLE * mass / (extent * extent * extent);
-    move |distance2, other| other * other >= least * least * distance2 * distance2 * distance2
+    move |distance2, other| other * other - least * least * distance2 * distance2 * distance2
 }
 
 impl Surroundings {
