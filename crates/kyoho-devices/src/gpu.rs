@@ -48,6 +48,8 @@ pub struct GpuDevice<G: Gpu> {
     pub(super) steps: Option<Box<StepWork<G>>>,
     /// The place among the methods of that which sums the last block.
     chosen: usize,
+    /// How many callers use the GPU at a time.
+    pub(super) sharers: usize,
     /// The number of sinks of the assignment in the block under way.
     pub(super) assigned: usize,
     pub(super) on: GpuSources<G>,
@@ -79,6 +81,7 @@ impl<G: Gpu> GpuDevice<G> {
             arrays: None,
             steps: None,
             chosen: 0,
+            sharers: 1,
             assigned: 0,
             on,
             caller: None,
@@ -129,6 +132,11 @@ impl<G: Gpu> GpuDevice<G> {
 impl<G: Gpu> Device for GpuDevice<G> {
     fn describe(&self) -> DeviceDescription {
         self.on.gpu.properties().description.clone()
+    }
+
+    fn share(&mut self, sharers: usize) {
+        self.sharers = sharers.max(1);
+        self.direct.share(sharers > 1);
     }
 
     fn takes_records(&self) -> bool {

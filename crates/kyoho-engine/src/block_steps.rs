@@ -14,9 +14,9 @@ const LEAST: usize = 512;
 const LEAST_SHARED: usize = 16;
 
 impl System {
-    /// Whether a device makes the block steps of this many bodies, while so many integrators share it:
-    /// not where there are CPUs, several GPUs, numbers of two doubles, or few bodies.
-    pub fn makes_block_steps(&mut self, bodies: usize, sharers: usize) -> bool {
+    /// Whether a device makes the block steps of this many bodies: not where there are CPUs, several
+    /// GPUs, numbers of two doubles, or few bodies.
+    pub fn makes_block_steps(&mut self, bodies: usize) -> bool {
         let setup = self.devices.setup();
         // Who chooses the blocks that the CPU computes gets them from the host. With OpenCL the host
         // is faster, as kernels do not reach its memory and each is begun by itself.
@@ -24,7 +24,7 @@ impl System {
             Some(stepper) => stepper == Stepper::Device,
             None => {
                 let leaves_small_blocks = setup.crossover.is_some_and(|pairs| pairs > 0);
-                let least = if sharers > 1 { LEAST_SHARED } else { LEAST };
+                let least = if self.devices.sharers() > 1 { LEAST_SHARED } else { LEAST };
                 setup.backend == Backend::Cuda && bodies >= least && !leaves_small_blocks
             }
         };

@@ -42,6 +42,8 @@ pub struct Devices {
     host: Vec<Box<dyn Device>>,
     /// Whether the last block is the CPU's.
     on_host: bool,
+    /// How many callers use the devices at a time.
+    sharers: usize,
     /// Whether the last block was begun on what is open now, and did not fail since.
     knows_block: bool,
     partial_sums: PartialSums,
@@ -139,6 +141,7 @@ impl Devices {
             partitions: Partitions::default(),
             host: Vec::new(),
             on_host: false,
+            sharers: 1,
             knows_block: false,
             partial_sums: PartialSums::new(interaction.n_sums(), interaction.nearest),
             progress: Progress::default(),
@@ -152,6 +155,17 @@ impl Devices {
     /// Returns the setup that they have now.
     pub fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    /// Returns how many callers use the devices at a time.
+    pub fn sharers(&self) -> usize {
+        self.sharers
+    }
+
+    /// Takes one of this many shares of each device from now on.
+    pub fn share(&mut self, sharers: usize) {
+        self.sharers = sharers;
+        self.all.iter_mut().for_each(|device| device.share(sharers));
     }
 
     /// Sets the pairs below which the CPU takes over.

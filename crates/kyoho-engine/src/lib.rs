@@ -203,6 +203,17 @@ impl System {
         self.devices.set_crossover(pairs);
     }
 
+    /// Returns how many systems use the devices at a time.
+    pub fn sharers(&self) -> usize {
+        self.devices.sharers()
+    }
+
+    /// Takes one of this many shares of the devices from now on, as so many systems use them at a time. No
+    /// bits depend on it.
+    pub fn share_devices(&mut self, sharers: usize) {
+        self.devices.share(sharers);
+    }
+
     /// Goes on with other devices, or with the same ones opened anew, of the same order, precision
     /// and scope. Sources, time and counts are kept; the last block is forgotten. If these cannot
     /// be had, the system goes on with the former ones.

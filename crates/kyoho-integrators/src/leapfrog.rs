@@ -350,6 +350,10 @@ fn sinks(bodies: &[Body], softening: f64) -> impl ExactSizeIterator<Item = Sink>
 }
 
 impl Integrator for Leapfrog {
+    fn share_devices(&mut self, sharers: usize) {
+        self.system.share_devices(sharers);
+    }
+
     fn set_subsystems(&mut self, rules: Option<SubsystemRules>) -> Result<()> {
         match rules {
             None => Ok(()),

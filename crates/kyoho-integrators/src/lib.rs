@@ -201,11 +201,9 @@ pub trait Integrator {
     /// Returns the counts of the work so far.
     fn counts(&self) -> Counts;
 
-    /// Takes one of this many shares of a device from now on, as so many integrators use it at the same
-    /// time. No bits depend on it.
-    fn share_device(&mut self, sharers: usize) {
-        let _ = sharers;
-    }
+    /// Takes one of this many shares of the devices from now on, as so many integrators use them at the
+    /// same time. No bits depend on it.
+    fn share_devices(&mut self, sharers: usize);
 
     /// Returns how many of the block steps a device made by itself.
     fn block_steps_of_device(&self) -> u64 {

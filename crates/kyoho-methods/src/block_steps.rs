@@ -54,8 +54,6 @@ pub struct StepRules {
     pub limits: [f64; 2],
     /// The distance below which two bodies have an encounter; 0 if nobody asks for these.
     pub approach: f64,
-    /// How many integrators make block steps on the device at the same time. Each takes its share of it.
-    pub sharers: usize,
 }
 
 /// A kernel that adds to the forces of a block's bodies before they are advanced: a text for each

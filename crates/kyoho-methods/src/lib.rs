@@ -64,6 +64,10 @@ pub trait Device: Send {
     /// Returns a description of the device.
     fn describe(&self) -> DeviceDescription;
 
+    /// Takes one of this many shares of the device from now on, as so many callers use it at a time. No
+    /// bits depend on it.
+    fn share(&mut self, _sharers: usize) {}
+
     /// Whether `start` takes the latest sources as records, before they are in the host's copy.
     fn takes_records(&self) -> bool {
         false

@@ -231,6 +231,16 @@ impl SharedSystem {
         if self.team().is_none() { Ok(&mut self.system) } else { Err(not_over_ranks(&self.system, work)) }
     }
 
+    /// Returns [`System::sharers`].
+    pub fn sharers(&self) -> usize {
+        self.system.sharers()
+    }
+
+    /// Does what [`System::share_devices`] does.
+    pub fn share_devices(&mut self, sharers: usize) {
+        self.system.share_devices(sharers);
+    }
+
     /// Returns [`System::setup`].
     pub fn setup(&self) -> &Setup {
         self.system.setup()

@@ -97,8 +97,8 @@ impl<G: Gpu> GpuDevice<G> {
         let most_blocks = steps.kernels.blocks_of_chain().unwrap_or(0);
         // Chains that share the device are on it at once. One thread block does not sum.
         let processors = || std::thread::available_parallelism().map_or(1, |processors| processors.get());
-        steps.is_crowded = rules.sharers > 1 && rules.sharers > processors();
-        steps.blocks_of_chain = (most_blocks / rules.sharers.max(1)).clamp(2.min(most_blocks), most_blocks);
+        steps.is_crowded = self.sharers > 1 && self.sharers > processors();
+        steps.blocks_of_chain = (most_blocks / self.sharers).clamp(2.min(most_blocks), most_blocks);
         steps.make_room(&self.on.gpu, count, &interaction, (&plans, most_rows))?;
         let block = Block { skip_own_index: true, predicts: true, nj: rules.sources, units, ..Block::default() };
         steps.forces = Step {

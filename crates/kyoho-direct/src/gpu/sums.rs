@@ -58,6 +58,8 @@ pub struct DirectSums<G: Gpu> {
     outbox: Outbox<G>,
     /// Whether the results of the last block stay on the device until they are asked for.
     keeps_results: bool,
+    /// Whether others use the device at the same time. A kernel that waits would keep them from it.
+    is_shared: bool,
     /// Whether a block is under way that went to the kernel that waits for blocks.
     is_by_letter: bool,
     pieces: Vec<Piece>,
@@ -133,6 +135,7 @@ impl<G: Gpu> DirectSums<G> {
             partial_sums,
             outbox,
             keeps_results: false,
+            is_shared: false,
             is_by_letter: false,
             pieces: Vec::new(),
             begun: None,
@@ -140,6 +143,11 @@ impl<G: Gpu> DirectSums<G> {
             sequence: 0,
             choices: Vec::new(),
         })
+    }
+
+    /// Notes whether others use the device at the same time.
+    pub fn share(&mut self, is_shared: bool) {
+        self.is_shared = is_shared;
     }
 
     /// Returns the reduction plan of a block, and the shape that computes an assignment of it.
@@ -332,7 +340,7 @@ impl<G: Gpu> DirectSums<G> {
             ..begun.step
         };
         self.is_by_letter = match &mut self.kernels.waiting {
-            Some(waiting) if is_one_copy && shape.ends && !self.keeps_results => {
+            Some(waiting) if is_one_copy && shape.ends && !self.keeps_results && !self.is_shared => {
                 waiting.takes(&step, numbers.len() + size_of_val(fresh.lines()))
             }
             _ => false,

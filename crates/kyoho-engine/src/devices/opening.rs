@@ -131,6 +131,7 @@ impl Devices {
         for (device, number) in opened.into_iter().flatten().zip(&setup.devices) {
             self.all.push(device.map_err(|error| (Some(*number), error))?);
         }
+        self.all.iter_mut().for_each(|device| device.share(self.sharers));
         self.threads = threads;
         self.take_records = self.all.iter().all(|device| device.takes_records());
         if !self.take_records {

@@ -43,9 +43,9 @@ impl Cluster {
         (to, block_steps): (f64, Option<u64>),
         go_on: Option<&mut Progress>,
     ) -> Result<Evolution> {
-        self.integrator.share_device(sharers);
+        self.integrator.share_devices(sharers);
         let evolution = self.evolve_if(to, block_steps, go_on);
-        self.integrator.share_device(1);
+        self.integrator.share_devices(1);
         evolution
     }
 }

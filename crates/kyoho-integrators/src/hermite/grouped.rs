@@ -135,7 +135,13 @@ impl GroupSystems {
         while self.systems.len() < groups.count() {
             memory::push(&mut self.systems, SharedSystem::new(like.setup(), like.team())?, WHAT)?;
         }
+        self.share_devices(like.sharers());
         Ok(())
+    }
+
+    /// Takes one of this many shares of the devices.
+    pub fn share_devices(&mut self, sharers: usize) {
+        self.systems.iter_mut().for_each(|system| system.share_devices(sharers));
     }
 
     /// Returns the pairs that were summed.

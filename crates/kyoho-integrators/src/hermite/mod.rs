@@ -82,8 +82,6 @@ pub struct Hermite {
     counts: Counts,
     /// The block steps that a device made.
     of_device: u64,
-    /// How many integrators, with this one, use its device at the same time.
-    sharers: usize,
 }
 
 impl Hermite {
@@ -121,7 +119,6 @@ impl Hermite {
             reached: 0.0,
             counts: Counts::default(),
             of_device: 0,
-            sharers: 1,
         };
         hermite.make_room()?;
         if hermite.bodies.iter().any(|body| body.step <= 0.0) {
@@ -325,8 +322,9 @@ impl Integrator for Hermite {
         self.energy_jump.map(|jump| EnergyJump { bodies: self.numbering.pair(jump.bodies), ..jump })
     }
 
-    fn share_device(&mut self, sharers: usize) {
-        self.sharers = sharers;
+    fn share_devices(&mut self, sharers: usize) {
+        self.system.share_devices(sharers);
+        self.group_systems.share_devices(sharers);
     }
 
     fn block_steps_of_device(&self) -> u64 {

@@ -59,7 +59,7 @@ impl Hermite {
         let has_more = collides || self.subsystems.is_some() || !self.laws.is_empty();
         let is_of_host = has_more || !self.grouped.is_one() || self.numbering.sources() == 0;
         let is_shared = self.system.team().is_some();
-        if is_of_host || is_shared || !self.system.alone(WHAT)?.makes_block_steps(self.moving.len(), self.sharers) {
+        if is_of_host || is_shared || !self.system.alone(WHAT)?.makes_block_steps(self.moving.len()) {
             return Ok(None);
         }
         let added = self.fields.kernel(self.system.alone(WHAT)?.interaction())?;
@@ -180,7 +180,6 @@ impl Hermite {
             averages: self.plan.averages(),
             limits: [shortest, longest],
             approach: self.encounters.as_ref().map_or(0.0, Encounters::approach),
-            sharers: self.sharers,
         }
     }
 

@@ -137,7 +137,7 @@ fn run(target: &Target, case: &Case, (stepper, sharers): (Stepper, usize)) -> Re
     fields.replace(case.fields.clone());
     let mut integrator = in_fields(System::new(&setup)?, &case.plan, case.bodies.clone(), fields)?;
     integrator.watch(Encounters::new(case.approach, vec![0.0; case.bodies.len()]));
-    integrator.share_device(sharers);
+    integrator.share_devices(sharers);
     let told = case.stops.into_iter().map(|stop| interval(&mut *integrator, stop)).collect::<Result<_>>()?;
     Ok((told, integrator.block_steps_of_device()))
 }
