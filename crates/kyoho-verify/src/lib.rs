@@ -61,7 +61,9 @@ pub enum Needs {
     QuadLists,
     /// The target sums forces by trees.
     Trees,
-    /// The target sums forces by trees in single precision on a GPU.
+    /// The target sums forces by trees in a way that no other one does.
+    OwnTrees,
+    /// The target sums forces by trees in a way of its own on a GPU.
     TreesOfGpu,
     /// The target is the one of its devices and instruction set for which work is checked that has
     /// precisions of its own: pair interactions that users write, and systems of few bodies.
@@ -93,12 +95,9 @@ impl Check {
             Needs::Softenings => !interaction.is_regular(),
             Needs::Quad => interaction.has_low_limbs(),
             Needs::QuadLists => interaction.has_low_limbs() && interaction.has_lists(),
-            Needs::Trees => target.has_trees_of_its_own(),
-            Needs::TreesOfGpu => {
-                target.has_trees_of_its_own()
-                    && target.setup.precision == Precision::Single
-                    && target.setup.backend != Backend::Cpu
-            }
+            Needs::Trees => target.has_trees(),
+            Needs::OwnTrees => target.has_trees_of_its_own(),
+            Needs::TreesOfGpu => target.has_trees_of_its_own() && target.setup.backend != Backend::Cpu,
             Needs::OwnPrecisions => interaction.order == Order::Second && target.setup.precision == Precision::Double,
         }
     }

@@ -35,12 +35,22 @@ impl Target {
         self.setup.threads == 1 && self.setup.devices.len() == 1
     }
 
-    /// Whether it sums forces by trees in a way that no other target does. Trees know no slices of
-    /// sources: where sets of these share a block, the devices do what those with ranges alone do.
-    pub(crate) fn has_trees_of_its_own(&self) -> bool {
+    /// Whether it sums forces by trees. Trees know no slices of sources: where sets of these share a
+    /// block, the devices do what those with ranges alone do.
+    pub(crate) fn has_trees(&self) -> bool {
         let interaction = self.interaction();
         let shares_slices = self.setup.partition.is_some_and(|partition| partition.sets > 1);
         interaction.order == Order::Second && !interaction.has_low_limbs() && !shares_slices
+    }
+
+    /// Whether it sums forces by trees in a way that no other target does. GPUs have the same kernels
+    /// of trees in each precision, and a CPU takes the pairs of mixed precision in single too.
+    pub(crate) fn has_trees_of_its_own(&self) -> bool {
+        let is_other = match self.setup.backend {
+            Backend::Cpu => self.setup.precision != Precision::Single,
+            _ => self.setup.precision == Precision::Single,
+        };
+        self.has_trees() && is_other
     }
 
     /// Returns the bodies themselves as sinks. If neighbours are left out of forces, each has some

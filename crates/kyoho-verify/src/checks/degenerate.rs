@@ -155,7 +155,7 @@ pub const FORCES: Check = Check {
     name: "degenerate bodies in trees",
     promise: "bodies in one point or nearly so, lines, grids and escapers have forces by a tree whose errors are small \
               beside the sum of the sizes of the pulls",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let is_double = target.setup.precision == Precision::Double && target.setup.backend == Backend::Cpu;
         // Of a place, over the softening.
@@ -191,7 +191,7 @@ pub const FORCES: Check = Check {
 pub const PAIRS_OF_POINTS: Check = Check {
     name: "pairs of degenerate bodies in trees",
     promise: "a tree sums few pairs for each body also where most bodies are in one point, or one is far outside",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let count = 6000;
         let model = cluster(count, 1.0, [0.0; 3]);

@@ -145,7 +145,7 @@ pub const ACCURACIES: Check = Check {
 pub const ANGLES: Check = Check {
     name: "opening angles of trees",
     promise: "an opening angle may be asked for in the place of an accuracy, and a smaller one has smaller errors",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let sources = plummer(BODIES);
         let model = Model { target, sources: &sources, skip_own_index: true };
@@ -163,7 +163,7 @@ pub const STACKLESS: Check = Check {
     name: "stackless walks of trees",
     promise: "a walk for each sink, in which cells are points, has errors that a smaller theta makes small, and the same \
               bits in both orders of the sinks",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let mut sources = plummer(BODIES);
         let sinks = sinks_of(&sources, 1e-4);
@@ -199,7 +199,7 @@ pub const STACKLESS: Check = Check {
 pub const PHASES: Check = Check {
     name: "phases of trees",
     promise: "a device that is asked for the phases of a tree measures them, counts interactions, and changes no force",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let sources = plummer(BODIES);
         let model = Model { target, sources: &sources, skip_own_index: true };
@@ -224,7 +224,7 @@ pub const PHASES: Check = Check {
 pub const SOFTENING: Check = Check {
     name: "softening of trees",
     promise: "forces by a tree are as accurate with any softening, and without it",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let sources = plummer(BODIES);
         let model = Model { target, sources: &sources, skip_own_index: true };
@@ -239,7 +239,7 @@ pub const SOFTENING: Check = Check {
 pub const OWN_INDEX: Check = Check {
     name: "own index in trees",
     promise: "a sink feels the source of its index in a tree only where own indices are not skipped",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let sources = plummer(BODIES);
         let sinks = sinks_of(&sources, 0.01);
@@ -258,7 +258,7 @@ pub const OWN_INDEX: Check = Check {
 pub const OTHER_SINKS: Check = Check {
     name: "sinks elsewhere in trees",
     promise: "forces by a tree are as accurate on points that are no sources, and on a part of the sources",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let sources = plummer(BODIES);
         let model = Model { target, sources: &sources, skip_own_index: true };
@@ -276,7 +276,7 @@ pub const REPEATED_INDICES: Check = Check {
     name: "repeated indices in trees",
     promise: "a sink feels no source of its index in a tree, however many these are, wherever they and the sink lie, \
               and whatever numbers indices are",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let bodies = plummer(BODIES);
         // Pairs, many of one index, and each another one in no order; the least ones and the largest.
@@ -315,7 +315,7 @@ pub const REPEATED_INDICES: Check = Check {
 pub const MASSLESS: Check = Check {
     name: "massless sources in trees",
     promise: "a source without mass adds nothing to forces by a tree and feels the others",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let mut sources = plummer(BODIES);
         sources.iter_mut().step_by(3).for_each(|source| source.mass = 0.0);
@@ -333,7 +333,7 @@ pub const MASSLESS: Check = Check {
 pub const NEGATIVE: Check = Check {
     name: "negative masses in trees",
     promise: "masses of both signs have forces by a tree whose errors are small beside those of the masses' sizes",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let sizes = plummer(BODIES);
         let mut sources = sizes.clone();
@@ -346,7 +346,7 @@ pub const NEGATIVE: Check = Check {
 pub const REPEATED: Check = Check {
     name: "bits of trees",
     promise: "a force by a tree has the same bits when it is repeated, after other forces, and on more threads",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let sources = models::uniform_sphere(BODIES);
         let model = Model { target, sources: &sources, skip_own_index: true };
@@ -369,7 +369,7 @@ pub const REPEATED: Check = Check {
 pub const NEIGHBOURS: Check = Check {
     name: "neighbours by trees",
     promise: "the sources that a tree finds within a radius are those of all pairs, up to the last bit of a distance",
-    needs: Needs::Trees,
+    needs: Needs::OwnTrees,
     run: |target, findings| {
         let mut sources = plummer(BODIES);
         // Some coincide, and some lie in a clump that is far smaller than its distance from others.
