@@ -34,7 +34,7 @@ pub fn costs<G: Gpu>(gpu: &G, kernels: &mut Kernels<G>, interaction: &Arc<Intera
     let properties = gpu.properties();
     if properties.description.kind == DeviceKind::Cpu {
         // It is there for tests, and not worth a measurement.
-        return Costs::nominal(interaction);
+        return Costs::of_few_shapes(interaction);
     }
     let device = &properties.identity;
     // Held while one is measured: what else runs on the device would be measured with it.

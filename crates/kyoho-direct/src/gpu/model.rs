@@ -105,6 +105,19 @@ impl Costs {
             bandwidth: 1.5e12,
         }
     }
+
+    /// Returns those constants for a device that takes the first shape alone of each number of
+    /// accumulators: a CPU, whose OpenCL compiles each kernel when it first runs, for a second or
+    /// more. The first shapes are the smallest, with one sink of a thread.
+    pub fn of_few_shapes(interaction: &Interaction) -> Costs {
+        let mut costs = Costs::nominal(interaction);
+        for (number, shape) in SHAPES.iter().enumerate() {
+            if SHAPES[..number].iter().any(|before| before.accumulators == shape.accumulators) {
+                costs.pairs[number] = 0.0;
+            }
+        }
+        costs
+    }
 }
 
 /// Returns the seconds that a partition of `ni` sinks adds to those of the first device's

@@ -140,6 +140,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_device_of_few_shapes_takes_three_kernels_for_blocks_of_any_size() {
+        for entry in with_kernels() {
+            let costs = Costs::of_few_shapes(entry);
+            let mut taken = [false; SHAPES.len()];
+            for (ni, nj) in
+                [1, 6, 40, 300, 2500, 20_000].into_iter().flat_map(|ni| [700, 6500, 40_000].map(|nj| (ni, nj)))
+            {
+                let chunks = chunks_below(nj);
+                let plan = plan(entry, ni, chunks);
+                for predicted in [false, true] {
+                    let work = Work { interaction: entry, plan, ni, chunks, slices: SLICES, predicted };
+                    let (seconds, shape) = shape(&costs, work, None);
+                    assert!(seconds.is_finite(), "{}: {ni} sinks of {nj} sources", entry.name());
+                    taken[shape] = true;
+                }
+            }
+            assert_eq!(taken.into_iter().filter(|taken| *taken).count(), 3, "{}", entry.name());
+        }
+    }
+
+    #[test]
     fn blocks_of_about_the_same_size_have_one_plan() {
         assert_eq!(
             [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 1000, 16384].map(rounded),
