@@ -124,11 +124,12 @@ tests-of-packages:
 	cargo test --no-fail-fast --test python --test install --test site
 
 other-tests:
-	cargo test --no-fail-fast -- --skip conforms --skip with_amuse --skip the_wheel_keeps_its_promises \
+	cargo test --no-fail-fast --lib --bins --tests -- --skip conforms --skip with_amuse --skip the_wheel_keeps_its_promises \
 		--skip programs_build_and_run_against_an_installation --skip the_site_is_built
 
+# Comments have no programs (tests/floors.rs), for which rustdoc would read every crate again.
 tests:
-	cargo test --no-run
+	cargo test --no-run --lib --bins --tests
 
 loom: export CARGO_TARGET_DIR := $(TARGET)/loom
 loom:

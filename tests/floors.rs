@@ -77,6 +77,22 @@ fn the_picture_has_every_crate() {
     }
 }
 
+/// `make test` leaves out the tests of documents in comments, for which rustdoc would read each crate.
+#[test]
+fn comments_have_no_programs() {
+    let all = ["crates", "src"].iter().flat_map(|folder| rust_files(&root().join(folder)));
+    for path in all {
+        let code = std::fs::read_to_string(&path).unwrap();
+        let blocks = code.lines().map(str::trim_start).filter_map(|line| {
+            let line = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+            line.trim_start().strip_prefix("```")
+        });
+        // Every second line ends a block.
+        let found = blocks.step_by(2).find(|language| *language != "text");
+        assert!(found.is_none(), "{}: a block of {found:?}; allowed: text", path.display());
+    }
+}
+
 /// Files that the guide names are there. Names that begin with a floor are below its folder.
 #[test]
 fn the_guide_names_files_of_the_repository() {
