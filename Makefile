@@ -1,7 +1,7 @@
 # make demo      build, run a Plummer model on the CPU, print the energy error
 # make test      install what the tests need (Debian) and run all that a change here can break
-# make test-all  that, the figures of articles, all images of the kernels, a browser, and AMUSE built
-#                from its releases
+# make test-all  that, the whole conformance suite, the figures of articles, all images of the kernels,
+#                a browser, and AMUSE built from its releases
 # make loom      tries every order in which threads may go on, in their queue of jobs and in a lock
 # make miri      looks for undefined behaviour in what is plain data; it needs a nightly toolchain with miri
 # make sanitizers    C programs on the CPU with AddressSanitizer
@@ -96,6 +96,7 @@ test: test-tools
 
 test-all: test
 	cargo test --no-fail-fast --package kyoho-articles
+	KYOHO_TEST_SWEEP=1 cargo test --no-fail-fast --test conformance
 	kernels/generate --check
 	packaging/need chromium:chromium
 	cargo test --no-fail-fast --package kyoho-cli --test watch -- --include-ignored

@@ -2,11 +2,62 @@
 
 use std::sync::Arc;
 
-use kyoho_core::{Interaction, Order};
+use kyoho_core::{Interaction, Level, Order, Precision};
+use kyoho_engine::Setup;
 use kyoho_hal::Backend;
 use kyoho_laws::catalogue::CATALOGUE;
-use kyoho_verify::{Selection, run, targets};
+use kyoho_verify::{CHECKS, Check, Needs, Selection, Target, targets};
 use libtest_mimic::{Arguments, Failed, Trial};
+
+/// Whether all is tried that `kyoho verify` tries (`make test-all` does).
+fn tries_all() -> bool {
+    std::env::var_os("KYOHO_TEST_SWEEP").is_some_and(|value| value == "1")
+}
+
+/// Whether an entry is tried on several devices of OpenCL: one of each order and scope, as partitions
+/// of blocks know no precision, and two of order 2, of which one has trees and one has written pairs.
+fn is_example(entry: &Interaction) -> bool {
+    matches!(
+        (entry.order, entry.precision),
+        (Order::Second, Precision::Single | Precision::Double)
+            | (Order::Fourth | Order::Sixth, Precision::Mixed)
+            | (Order::Eighth, _)
+    )
+}
+
+/// Whether a target is tried. Threads and devices of CPUs share no code with instruction sets, so that
+/// all numbers of them are tried at the best set, and the plain case at all sets. Laws in two doubles
+/// take long, and the same code runs those of all orders, so that one order tries all ways.
+fn is_tried(target: &Target, entry: &Interaction) -> bool {
+    let Setup { backend, level, threads, ref devices, .. } = target.setup;
+    let is_plain = threads == 1 && devices.len() == 1;
+    match backend {
+        _ if tries_all() => true,
+        Backend::Cpu if entry.has_low_limbs() && entry.order != Order::Fourth => is_plain && level == Level::best(),
+        _ if is_plain => true,
+        Backend::Cpu => level == Level::best(),
+        Backend::OpenCl => is_example(entry),
+        Backend::Cuda => true,
+    }
+}
+
+/// Whether a check is run on a target. A CPU that is programmed by OpenCL takes seconds to compile a
+/// kernel: what is a program of its own in each order and precision is tried in all precisions of one
+/// order, and in one precision of all.
+fn is_run(check: &Check, target: &Target, entry: &Interaction) -> bool {
+    if tries_all() || target.setup.backend != Backend::OpenCl {
+        return true;
+    }
+    match check.needs {
+        // Kernels of two doubles are made of one text.
+        _ if entry.has_low_limbs() => {
+            entry.order == Order::Second || matches!(check.needs, Needs::Quad | Needs::QuadLists)
+        }
+        Needs::Softenings => entry.order == Order::Second || entry.precision == Precision::Double,
+        Needs::BlockSteps => entry.order == Order::Fourth || entry.precision == Precision::Double,
+        _ => true,
+    }
+}
 
 /// Runs the suite for one entry.
 fn conforms(entry: &Interaction) -> Result<(), Failed> {
@@ -16,13 +67,10 @@ fn conforms(entry: &Interaction) -> Result<(), Failed> {
         return Err("nothing on this machine computes it".into());
     }
     let mut failures = Vec::new();
-    for target in targets {
-        // A CPU that is programmed by OpenCL takes long for numbers of two doubles, whose kernels are
-        // made of one text: there the lowest order has all checks, and `kyoho verify` for all.
-        let has_all = target.setup.backend != Backend::OpenCl || !entry.has_low_limbs() || entry.order == Order::Second;
-        for outcome in run(&target, if has_all { "" } else { "quad" }) {
-            let found = outcome.findings.failures().iter();
-            failures.extend(found.map(|failure| format!("{target}: {}: {failure}", outcome.check.name)));
+    for target in targets.iter().filter(|target| is_tried(target, entry)) {
+        for check in CHECKS.iter().filter(|check| check.applies_to(target) && is_run(check, target, entry)) {
+            let findings = check.outcome(target).findings;
+            failures.extend(findings.failures().iter().map(|failure| format!("{target}: {}: {failure}", check.name)));
         }
     }
     if failures.is_empty() {
