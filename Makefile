@@ -35,7 +35,7 @@ ARCH ?=
 GLIBC := 2.28
 # The folder for the site, and that for what builds it.
 SITE ?= $(TARGET)/docs
-SITE_TOOLS := $(TARGET)/docs-tools
+SITE_TOOLS = $(TARGET)/docs-tools
 # Tests give some dependencies more features. Cargo takes what they have built only together with
 # them.
 WITH_TESTS := $(if $(filter dev,$(PROFILE)),--lib --bins --tests)
