@@ -28,6 +28,11 @@ fn runs_on_cpu(target: &Target) -> Result<bool> {
     Ok(target.setup.backend.devices()?[target.setup.devices[0]].kind == DeviceKind::Cpu)
 }
 
+/// Whether the target's first device is a CPU that compiles kernels, which takes it seconds.
+pub(super) fn compiles_on_cpu(target: &Target) -> Result<bool> {
+    Ok(target.setup.backend != Backend::Cpu && runs_on_cpu(target)?)
+}
+
 pub(super) fn system(target: &Target, sources: &[Source]) -> Result<System> {
     let mut system = System::new(&target.setup)?;
     sources.iter().enumerate().try_for_each(|(address, source)| system.set_source(address, source))?;
