@@ -371,7 +371,7 @@ impl SoftenedTree {
             Precision::Double | Precision::Quad => NearPairs::Long(kernel::softened_64(level)),
             Precision::Single | Precision::Mixed => NearPairs::Short(kernel::softened_32(level)),
         };
-        Ok(kyoho_hal::boxed(SoftenedTree { near, forces: TreeForces::default() }, "a tree")?)
+        kyoho_hal::boxed(SoftenedTree { near, forces: TreeForces::default() }, "a tree")
     }
 }
 

@@ -24,14 +24,19 @@
 //! **Where each body has its own softening**, the squared softening of a pair is the sum of the halves
 //! of the squares of both. `eps^2` is then the sum of the mean of the halves of A's bodies, weighted
 //! by `|m|`, and the middle of those of B's. A body differs from that by `e`, of which `h_A` and `h_B`
-//! are the largest sizes. With `u` for a difference of places, a pair is `(s^2 + 2 t R.u + t^2 (|u|^2
-//! + e))^(-1/2)` at `t = 1`, so that `e` counts as a square of a length: expansions have the powers
-//! `n` of it whose `2 n`, with the degrees in places, is at most the order. The roots of the
-//! polynomial in `t` are at least `s / (|u| + sqrt|e|)` in size, which bounds the coefficient of `t^p`
-//! by `((|u| + sqrt|e|) / s)^p`. So radii of cells count as `r + sqrt(h)`, and `rho_A` as `rho_A +
-//! (sum |m| |e|^(p/2) / M)^(1/p)`. The errors of pulls by `e` have one sign for all cells around a
-//! sink, so that they have to be small beside each pull too: A is accepted only where `(h_A + h_B) /
-//! s^2` is at most [`most_spread`].
+//! are the largest sizes. With `u` for a difference of places, a pair is
+//!
+//! ```text
+//! (s^2 + 2 t R.u + t^2 (|u|^2 + e))^(-1/2)    at t = 1,
+//! ```
+//!
+//! so that `e` counts as a square of a length: expansions have the powers `n` of it whose `2 n`, with
+//! the degrees in places, is at most the order. The roots of the polynomial in `t` are at least
+//! `s / (|u| + sqrt|e|)` in size, which bounds the coefficient of `t^p` by `((|u| + sqrt|e|) / s)^p`.
+//! So radii of cells count as `r + sqrt(h)`, and `rho_A` has `(sum |m| |e|^(p/2) / M)^(1/p)` more. The
+//! errors of pulls by `e` have one sign for all cells around a sink, so that they have to be small
+//! beside each pull too: A is accepted only where `h_A + h_B` is below [`most_spread`] times `s^2`.
+//! Where the test is by an angle, that is half of the square of the largest sum of radii over `s`.
 //!
 //! The error of a cell smaller than B is that of B's own extent. Cells of its size beside one another
 //! have little mass each, and would be accepted one by one, but their errors have one sign and add

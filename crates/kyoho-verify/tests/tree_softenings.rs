@@ -168,8 +168,8 @@ fn a_tree_of_one_softening_is_that_of_many_equal_ones() {
     let forces = each.wait().unwrap();
     for (sink, expected) in expected.iter().enumerate() {
         // They differ by rounding alone.
-        for k in 0..3 {
-            assert!((forces.acceleration(sink)[k] - expected[k]).abs() < 1e-12, "sink {sink}");
+        for (found, expected) in forces.acceleration(sink).iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "sink {sink}");
         }
     }
     let [of_one, of_each] = [one.profile_trees(false), each.profile_trees(false)];
@@ -318,7 +318,8 @@ fn few_bodies_and_many_in_one_point_have_the_forces_of_plain_sums() {
         let masses = (0..positions.len()).map(|body| 1.0 + body as f64 % 3.0).collect();
         Softened::new(Bodies { positions, masses }, softening)
     };
-    let cases: [(usize, fn(usize) -> f64); 6] = [
+    type Case = (usize, fn(usize) -> f64);
+    let cases: [Case; 6] = [
         (0, |_| 0.0),
         (1, |_| 0.5),
         (2, |body| body as f64),

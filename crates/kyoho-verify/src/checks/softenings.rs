@@ -148,7 +148,7 @@ const ACCURACY: f64 = 1e-3;
 fn bodies_of_tree() -> (Vec<Source>, Vec<f64>) {
     let mut random = Random::new(73);
     let sources = plummer(OF_TREE);
-    let softening = |place: usize| if place % 9 == 0 { 0.0 } else { 0.2 * 100.0_f64.powf(-random.unit()) };
+    let softening = |place: usize| if place.is_multiple_of(9) { 0.0 } else { 0.2 * 100.0_f64.powf(-random.unit()) };
     let softenings2 = (0..OF_TREE).map(softening).map(|length| length * length).collect();
     (sources, softenings2)
 }
