@@ -23,7 +23,8 @@ use kyoho_methods::device_trees::DeviceTrees;
 use kyoho_methods::{Device, DeviceOptions};
 use kyoho_pairs::{PairKernel, PairMachine, take_gravity};
 
-use super::cpu::{TREE_CROSSOVER, TreeForces};
+use super::cpu::{self, TreeForces};
+use super::gpu;
 
 /// Below this many pairs a CPU is faster than a GPU.
 const CROSSOVER: u64 = 1 << 12;
@@ -332,7 +333,7 @@ impl Device for TextDevice {
     }
 
     fn tree_crossover(&self) -> u64 {
-        TREE_CROSSOVER
+        if self.description.backend == Backend::Cpu { cpu::TREE_CROSSOVER } else { gpu::TREE_CROSSOVER }
     }
 
     fn crossover(&self) -> u64 {
