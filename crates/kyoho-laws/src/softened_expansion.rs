@@ -45,8 +45,13 @@ const fn first_term(order: usize, power: usize) -> usize {
     count
 }
 
-/// Returns the power of a term, and its place among those of the power.
-pub const fn place_of_term(order: usize, term: usize) -> (usize, usize) {
+/// Returns the power of a term, and its place among those of the power. An expansion without powers has
+/// all in the first one.
+#[inline(always)]
+pub const fn place_of_term(order: usize, softened: bool, term: usize) -> (usize, usize) {
+    if !softened {
+        return (0, term);
+    }
     let mut power = 0;
     while power < order / 2 && first_term(order, power + 1) <= term {
         power += 1;

@@ -273,7 +273,7 @@ pub(super) fn add_far<L: Lanes, const ORDER: usize, const DIPOLE: bool, const SO
         }
     }
     for term in 0..terms(ORDER, SOFTENED) {
-        let (power, place) = place_of_term(ORDER, term);
+        let (power, place) = place_of_term(ORDER, SOFTENED, term);
         local[term] = L::Element::from_f64(local[term].to_f64() + total(sums[power][place]));
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn moments_of_bodies<L: Lanes, const ORDER: usize, const SOFTENED: bo
         }
     }
     for term in 0..terms(ORDER, SOFTENED) {
-        let (power, place) = place_of_term(ORDER, term);
+        let (power, place) = place_of_term(ORDER, SOFTENED, term);
         let factorial = factorial(powers(place)) * factorial([power, 0, 0]);
         moments[term] = L::Element::from_f64(total(sums[power][place]) / factorial);
     }
@@ -124,12 +124,12 @@ pub(super) fn moments_of_children<L: Lanes, const ORDER: usize, const SOFTENED: 
             shift_moments::<L, ORDER>(shift, &mut of_children[0]);
         }
         for term in 0..terms(ORDER, SOFTENED) {
-            let (power, place) = place_of_term(ORDER, term);
+            let (power, place) = place_of_term(ORDER, SOFTENED, term);
             sums[power][place] = sums[power][place] + of_children[power][place];
         }
     }
     for term in 0..terms(ORDER, SOFTENED) {
-        let (power, place) = place_of_term(ORDER, term);
+        let (power, place) = place_of_term(ORDER, SOFTENED, term);
         moments[term] = L::Element::from_f64(total(sums[power][place]));
     }
 }
@@ -147,7 +147,7 @@ fn plain<L: Lanes, const ORDER: usize>(terms: &[L; MAX_TERMS]) -> Powers<L> {
 fn spread<L: Lanes, const ORDER: usize, const SOFTENED: bool>(local: &[L::Element]) -> Powers<L> {
     let mut all = [[number(0.0); MAX_COMPONENTS]; POWERS];
     for term in 0..terms(ORDER, SOFTENED) {
-        let (power, place) = place_of_term(ORDER, term);
+        let (power, place) = place_of_term(ORDER, SOFTENED, term);
         all[power][place] = L::splat(local[term]);
     }
     all
@@ -175,7 +175,7 @@ pub(super) fn shift<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
             shift_local::<L, ORDER>(by, &mut shifted[0]);
         }
         for term in 0..terms(ORDER, SOFTENED) {
-            let (power, place) = place_of_term(ORDER, term);
+            let (power, place) = place_of_term(ORDER, SOFTENED, term);
             let mut numbers = [L::Element::from_f64(0.0); MAX_LANES];
             // SAFETY: there are MAX_LANES numbers.
             unsafe { shifted[power][place].store(numbers.as_mut_ptr()) };
