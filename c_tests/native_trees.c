@@ -106,6 +106,40 @@ static void accuracies(void) {
     GIVES(KYOHO_OK, kyoho_system_free(exact));
 }
 
+/* Sources and sinks with softenings of their own: a pair has the mean of the squares of both. */
+static void softenings(void) {
+    static double softening2_each[N];
+    uint64_t seed = 17;
+    for (int i = 0; i < N; i++) softening2_each[i] = 0.04 * pow(fabs(draw(&seed)), 4);
+    kyoho_sources sources = sources_of(p, N);
+    kyoho_sinks sinks = sinks_of(p, N, 0);
+    sources.velocities.data = sinks.velocities.data = NULL;
+    sources.softening2_each.data = sinks.softening2_each.data = softening2_each;
+    kyoho_system *exact = with_tree(0, 0, KYOHO_PRECISION_DOUBLE, 0);
+    GIVES(KYOHO_OK, kyoho_system_set_sources(exact, &sources));
+    memcpy(direct, p, sizeof p);
+    kyoho_forces forces = forces_of(direct);
+    forces.jerks.data = NULL;
+    GIVES(KYOHO_OK, kyoho_system_force(exact, N, &sinks, &forces));
+    for (int threads = 1; threads < 3; threads++) {
+        kyoho_system *system = with_tree(1e-3, 0, KYOHO_PRECISION_MIXED, threads);
+        struct particle *found = threads == 1 ? by_tree : again;
+        GIVES(KYOHO_OK, kyoho_system_set_sources(system, &sources));
+        memcpy(found, p, sizeof p);
+        forces = forces_of(found), forces.jerks.data = NULL;
+        GIVES(KYOHO_OK, kyoho_system_force(system, N, &sinks, &forces));
+        CHECK(error_of(found, direct, N, 0.5) <= 1e-3 && error_of(found, direct, N, 0.5) > 1e-9);
+        CHECK(error_of(found, direct, N, 0.99) <= 5e-3);
+        kyoho_tree_errors errors = KYOHO_TREE_ERRORS_INIT;
+        GIVES(KYOHO_OK, kyoho_system_tree_error(system, N, &sinks, 500, &errors));
+        CHECK(errors.median > 0 && errors.median <= 1e-3);
+        GIVES(KYOHO_OK, kyoho_system_force_all(system, N, 0, &forces));
+        GIVES(KYOHO_OK, kyoho_system_free(system));
+    }
+    CHECK(!memcmp(again, by_tree, sizeof again)); /* the same bits with two threads */
+    GIVES(KYOHO_OK, kyoho_system_free(exact));
+}
+
 /* The sources within a radius of each point, which are those of all pairs, as lists take them. */
 static void neighbours(void) {
     kyoho_options options = options_of(2, KYOHO_PRECISION_MIXED, KYOHO_BACKEND_CPU, NULL, 2);
@@ -180,6 +214,7 @@ static void refusals(void) {
 int main(void) {
     make_model();
     accuracies();
+    softenings();
     neighbours();
     refusals();
     return failures > 0;

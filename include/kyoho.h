@@ -354,8 +354,8 @@ typedef struct kyoho_options {
     // The error of accelerations by a tree, 1e-6 to 1e-2, in a system of order 2, relative to the
     // acceleration, or to half of the sum of the sizes of all pulls where that is more: half of
     // the sinks have at most this, and 99 of 100 at most five times as much. Blocks of few pairs
-    // are summed directly. All sinks of a block have to have the same softening. 0: direct sums,
-    // or `theta`.
+    // are summed directly. All sinks of a block have to have the same softening, unless sources
+    // have softenings. 0: direct sums, or `theta`.
     double accuracy;
     // The opening angle of a tree, 0.1 to 1.5, where `accuracy` is 0: a cell of side l whose
     // centre is the distance s from its middle stands for its sources beyond l / theta + s. 0:
@@ -1753,7 +1753,7 @@ kyoho_result kyoho_integrator_create(const struct kyoho_options *options,
 //
 // Errors, after which no body was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
 // KYOHO_BAD_OPTION (an identifier that another body has, a mass, radius or softening below 0, a
-// group that there is not, softenings that need more groups than 16 with subsystems or a tree, or a
+// group that there is not, softenings that need more groups than 16 with subsystems, or a
 // stride that is not allowed),
 // KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
 kyoho_result kyoho_integrator_add_bodies(struct kyoho_integrator *integrator,

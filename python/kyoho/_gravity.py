@@ -181,8 +181,8 @@ def gravity(
         Their masses, in any unit; they may be zero or negative.
     eps : float or (m,)
         The softening length, in the potential ``-m / sqrt(r**2 + eps**2)``: one for all, or one for
-        each body (by a tree and on a device: one for all). The square of that of a pair is the mean
-        of the squares of both bodies. With ``at``: one for all places, or one for each place.
+        each body (on a device: one for all). The square of that of a pair is the mean of the squares
+        of both bodies. With ``at``: one for all places, or one for each place.
     at : (m, 3)
         The places at which the results are wanted, and at which every body counts. None: those of
         the bodies, each of which leaves itself out.
@@ -256,7 +256,7 @@ def gravity(
         if of_sources is not None:
             raise Error("source_eps is given without at; allowed: eps, the softening lengths of the bodies")
         if type(softening2) is not float:
-            softening2, of_sources = _of_each(positions, softening2, accuracy or theta)
+            softening2, of_sources = _of_each(positions, softening2)
     forces = None if out is None else _as_forces(out, potential)
     options = (precision, backend, devices, threads, accuracy, theta)
     system, nj, indices, places = _written(positions, masses, at, options, of_sources)
@@ -278,7 +278,7 @@ def gravity(
 def tree_error(
     positions: Any,
     masses: Any,
-    eps: float = 0.0,
+    eps: Any = 0.0,
     at: Any = None,
     accuracy: float | None = None,
     theta: float | None = None,
@@ -301,11 +301,14 @@ def tree_error(
         positions, masses, eps, at, *_ = _without_units(positions, masses, eps, at, None)
     if accuracy is None and theta is None:
         raise Error("accuracy and theta are None; allowed: one of them, for a tree")
-    softening2 = number("eps", eps, least=0) ** 2
+    softening2, of_sources = _squared("eps", eps), None
     options = (precision, backend, devices, threads, accuracy, theta)
     if at is not None:
         at = numbers("at", at)
-    system, nj, indices, places = _written(positions, masses, at, options)
+    elif type(softening2) is not float:
+        one, of_sources = _of_each(positions, softening2)
+        softening2 = one if of_sources is None else of_sources
+    system, nj, indices, places = _written(positions, masses, at, options, of_sources)
     words = _WORDS if at is None else _WORDS_AT
     samples = min(integer("samples", samples), len(places))
     return system._tree_error((places, None, None, None, indices, softening2), samples, nj, words)
@@ -422,7 +425,7 @@ def forces_in_batch(
     return system.force_batch(bodies, offsets, softening2=softening2, out=out)
 
 
-def _of_each(positions: Any, softening2: Any, by_tree: float | None) -> tuple[float, Any]:
+def _of_each(positions: Any, softening2: Any) -> tuple[float, Any]:
     """The squared softening of sinks that are the sources, and those of the sources if they differ."""
     if isinstance(softening2, numpy.ndarray):
         # Wrong positions are told of later.
@@ -430,8 +433,6 @@ def _of_each(positions: Any, softening2: Any, by_tree: float | None) -> tuple[fl
         if softening2.shape == (count,) and count > 0 and (softening2 == softening2[0]).all():
             return float(softening2[0]), None
         if device_array("positions", positions) is None:
-            if by_tree:
-                raise Error("eps has a length for each body; allowed: one for all, by a tree")
             return 0.0, softening2
     raise Error("eps has a length for each body, on a device; allowed: one for all, or arrays of numpy")
 

@@ -577,13 +577,13 @@ class System(Handle):
             found = numpy.empty(count.value, numpy.int32)
 
     def tree_error(
-        self, positions: Any, *, indices: Any, samples: int = 1000, softening2: float = 0.0, nj: int | None = None
+        self, positions: Any, *, indices: Any, samples: int = 1000, softening2: Any = 0.0, nj: int | None = None
     ) -> TreeErrors:
         """The errors of the accelerations of ``samples`` sinks, evenly chosen, by the tree that the
         system was made with, against direct sums. They are 0 where the block has so few pairs that
         it is summed directly anyhow. The parameters are those of :meth:`force`.
         """
-        given = (positions, None, None, None, indices, number("softening2", softening2))
+        given = (positions, None, None, None, indices, softening2)
         return self._tree_error(given, samples, nj)
 
     def _tree_error(

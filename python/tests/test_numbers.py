@@ -34,7 +34,7 @@ INTEGER_ARRAYS = {"indices", "addresses", "identifiers", "offsets", "sink_offset
 INTEGER_ARRAYS |= {"first_addresses", "source_counts", "groups"}
 # One number, and in some functions an array of them.
 SOFTENINGS = {"eps", "source_eps", "softening2"}
-OF_ALL = {"Cluster", "Cluster.add_group", "tree_error", "System.force_all", "System.start_all"}
+OF_ALL = {"Cluster", "Cluster.add_group", "System.force_all", "System.start_all"}
 # Words, switches, functions, and what has numbers within it.
 OTHERS = {"self", "precision", "scope", "backend", "devices", "criterion", "neighbour_criterion", "potential", "out"}
 OTHERS |= {"f64_as_dd", "text", "i", "j", "bodies", "progress", "parameters", "tree", "return_tree", "parallel"}
@@ -142,7 +142,7 @@ def kind_of(name, parameter):
         if parameter in names:
             return kind
     if parameter in SOFTENINGS:
-        return "real" if name in OF_ALL or name == "System.tree_error" else "real or reals"
+        return "real" if name in OF_ALL else "real or reals"
     if parameter in OTHERS or parameter == "sources":
         return None
     raise AssertionError(f"{name} has a parameter {parameter}, of which these tests do not know what it takes")

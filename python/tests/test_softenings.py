@@ -123,26 +123,56 @@ def test_sources_that_moved_are_written_with_their_softenings(bodies, eps):
             system.set_sources([[0, 0, 0]], [1.0], addresses=[5], softening2=[0.1])
 
 
+@pytest.mark.parametrize("precision", [None, "single", "double"])
+def test_trees_have_the_softenings_of_both(precision):
+    random = numpy.random.RandomState(3)
+    x, m = random.normal(size=(6000, 3)), random.uniform(0, 1, 6000)
+    eps = 0.2 * 100 ** -random.uniform(0, 1, 6000)
+
+    def has_accuracy(found, expected):
+        errors = numpy.linalg.norm(found - expected, axis=1) / numpy.linalg.norm(expected, axis=1)
+        assert 1e-9 < numpy.median(errors) <= 1e-3 and numpy.percentile(errors, 99) <= 1e-2
+
+    found = kyoho.gravity(x, m, eps, accuracy=1e-3, precision=precision)
+    expected = kyoho.gravity(x, m, eps)
+    has_accuracy(found[0], expected[0])
+    assert numpy.abs(found[1] / expected[1] - 1).max() < 1e-2
+    errors = kyoho.tree_error(x, m, eps, accuracy=1e-3, precision=precision)
+    assert 0 < errors.median <= 1e-3 and errors.worst < 0.1
+    places = random.normal(size=(4000, 3))
+    given = {"at": places, "source_eps": eps, "potential": False}
+    for of_places in (eps[:4000], 0.05):
+        expected = kyoho.gravity(x, m, of_places, **given)
+        has_accuracy(kyoho.gravity(x, m, of_places, theta=0.5, precision=precision, **given), expected)
+
+
+def test_a_system_with_softenings_goes_on_by_a_tree(bodies, eps):
+    with kyoho.System(order=2) as system:
+        system.set_sources(bodies.positions, bodies.masses, softening2=eps**2)
+        before = system.force_all()
+        system.move(accuracy=1e-3)
+        # So few pairs are summed directly.
+        assert (system.force_all().accelerations == before.accelerations).all()
+    with kyoho.System(order=2, theta=0.5) as system:
+        system.set_sources(bodies.positions, bodies.masses, softening2=eps**2)
+        assert (system.force_all().accelerations == before.accelerations).all()
+
+
 def test_what_cannot_be_summed_with_softenings_is_refused(bodies, eps):
     x, m = bodies.positions, bodies.masses
     soft = kyoho.System(order=2)
     soft.set_sources(x, m, softening2=eps**2)
     regular = kyoho.System(order=4, scope="regular", precision="double")
-    by_tree = kyoho.System(order=2, accuracy=1e-3)
     lists = {"indices": None, "sink_offsets": [0, 100], "first_addresses": [0], "source_counts": [9]}
     for said, call in [
         (r"eps has the shape \(3,\); allowed: \(100,\)", lambda: kyoho.gravity(x, m, [1, 2, 3])),
         (r"eps is -1.0; allowed: 0 or more", lambda: kyoho.gravity(x, m, eps - 1)),
-        ("eps has a length for each body; allowed: one", lambda: kyoho.gravity(x, m, eps, theta=0.5)),
         ("source_eps is given without at; allowed: eps", lambda: kyoho.gravity(x, m, source_eps=eps)),
         (r"source_eps has the shape \(2,\)", lambda: kyoho.gravity(x, m, at=x, source_eps=[1, 2])),
-        ("does not compute trees with softenings", lambda: kyoho.gravity(x, m, at=x, source_eps=eps, theta=0.5)),
-        ("does not compute trees with softenings", lambda: by_tree.set_sources(x, m, softening2=eps)),
         ("does not compute order 4 regular double with", lambda: regular.set_sources(x, m, softening2=eps)),
         ("does not compute interaction lists and batches with", lambda: soft.force_lists(x, **lists)),
         ("interaction lists and batches", lambda: soft.force_batch(kyoho.Sources(x, m), [0, 100])),
         ("sources that have softenings is '1e-2'; allowed: 0, as each has its own", lambda: soft.force_all(0.01)),
-        ("does not compute trees with softenings", lambda: soft.move(accuracy=1e-3)),
         ("softening of the source at address 4 is -1,", lambda: soft.set_sources(x, m, softening2=-only(4))),
     ]:
         with pytest.raises(kyoho.Error, match=said):

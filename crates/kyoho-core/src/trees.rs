@@ -110,7 +110,7 @@ impl TreeProfile {
 pub struct TreeBlock {
     /// The accuracy.
     pub accuracy: TreeAccuracy,
-    /// The squared softening of all sinks.
+    /// The squared softening of all sinks; 0 where sources have softenings, and sinks their own.
     pub softening2: f64,
     /// Whether the sinks are the sources in their order, with their indices if these say which
     /// sources are left out; where it is not known, devices compare them.

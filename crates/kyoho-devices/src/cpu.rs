@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kyoho_core::{
     Assignment, Block, BufferPool, Chunk, Interaction, Level, Order, PartialSums, Precision, Result, Sources, Sums,
-    TreeProfile, Units, Updates, memory,
+    TreeBlock, TreeProfile, Units, Updates, memory,
 };
 use kyoho_direct::cpu::DirectSums;
 use kyoho_hal::threads::Threads;
@@ -24,7 +24,7 @@ use kyoho_trees::cpu::domain::{Domain, DomainForces};
 /// Below this many pairs, waking other threads costs more than it gains.
 const ALONE: usize = 1 << 15;
 /// The pairs from which on a tree is faster, with one thread or many.
-const TREE_CROSSOVER: u64 = 1 << 24;
+pub const TREE_CROSSOVER: u64 = 1 << 24;
 /// The number of rows of a tile of positions: masses and coordinates.
 const FINDER_ROWS: usize = 4;
 
@@ -106,10 +106,29 @@ pub struct CpuDevice<E> {
 
 /// The forces of a block by a tree, and its phases.
 #[derive(Default)]
-struct TreeForces {
-    sums: Sums,
-    profile: TreeProfile,
+pub struct TreeForces {
+    pub sums: Sums,
+    pub profile: TreeProfile,
     pool: BufferPool,
+}
+
+impl TreeForces {
+    /// Sums the forces of a block, with the loops over near pairs of an interaction.
+    pub fn sum<E: Number>(
+        &mut self,
+        with: (&dyn Kernel<E>, &Interaction),
+        on: (&Threads, Level),
+        of: (&Sources, &Block),
+        asked: TreeBlock,
+    ) -> Result<()> {
+        self.profile = kyoho_trees::cpu::block::sum(with, on, of, asked, (&mut self.sums, &self.pool))?;
+        Ok(())
+    }
+
+    /// Returns the bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.pool.bytes()
+    }
 }
 
 impl<E: Number> CpuDevice<E> {
@@ -161,9 +180,7 @@ impl<E: Number> Device for CpuDevice<E> {
             let with = (self.kernel_of_trees.as_deref().unwrap_or(with.0), with.1);
             let on = (&*self.threads, self.options.level);
             let forces = self.of_tree.insert(before.unwrap_or_default());
-            let summed = kyoho_trees::cpu::block::sum(with, on, of, asked, (&mut forces.sums, &forces.pool));
-            forces.profile = summed.inspect_err(|_| self.assignment = Assignment::whole(0))?;
-            return Ok(());
+            return forces.sum(with, on, of, asked).inspect_err(|_| self.assignment = Assignment::whole(0));
         }
         let begun = match &block.lists {
             Some(lists) => self.lists.start(with, &mut self.tiles, &self.threads, of, (lists, assignment)),
@@ -253,7 +270,7 @@ impl<E: Number> Device for CpuDevice<E> {
     }
 
     fn bytes(&self) -> usize {
-        self.tiles.bytes() + self.of_tree.as_ref().map_or(0, |forces| forces.pool.bytes())
+        self.tiles.bytes() + self.of_tree.as_ref().map_or(0, |forces| forces.bytes())
     }
 }
 

@@ -27,7 +27,7 @@ use kyoho_neighbours::gpu::{FinderKernels, MOST_SINKS, NeighbourLists};
 use kyoho_trees::gpu::method::Trees;
 
 /// The pairs from which on a tree is faster.
-const TREE_CROSSOVER: u64 = 1 << 31;
+pub const TREE_CROSSOVER: u64 = 1 << 31;
 
 /// Returns the names of the kernels of an interaction, in the order in which methods take them.
 fn names<G: Gpu>(interaction: &Interaction, can_wait: bool) -> Vec<&'static str> {

@@ -1,13 +1,13 @@
 //! Direct sums in numbers of two doubles, and those of sources that have softenings. The laws are
 //! texts of the language of pairs, so that they are summed as pairs that users write; this device
-//! gives them the sources and sinks of a system.
+//! gives them the sources and sinks of a system. Trees of such sources are the CPU's.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use kyoho_core::{
-    Assignment, Block, CHUNK, Error, Interaction, MAX_DERIVATIVES, Nearest, PartialSums, Result, Sink, Source, Sources,
-    Supplement, Updates, Written, memory,
+    Assignment, Block, CHUNK, Error, Interaction, Level, MAX_DERIVATIVES, Nearest, PartialSums, Precision, Result,
+    Sink, Source, Sources, Supplement, TreeBlock, TreeProfile, Updates, Written, memory,
 };
 use kyoho_hal::threads::Threads;
 use kyoho_hal::{Backend, DeviceDescription};
@@ -17,9 +17,14 @@ use kyoho_language::gravity::gravity_of_system;
 use kyoho_language::number::Number;
 use kyoho_language::syntax::Side;
 use kyoho_laws::double_double::DoubleDouble;
+use kyoho_laws::simd::kernel::{self, Kernel};
 use kyoho_laws::simd::predict;
+use kyoho_methods::device_trees::DeviceTrees;
 use kyoho_methods::{Device, DeviceOptions};
 use kyoho_pairs::{PairKernel, PairMachine, take_gravity};
+
+use super::cpu::{self, TreeForces};
+use super::gpu;
 
 /// Below this many pairs a CPU is faster than a GPU.
 const CROSSOVER: u64 = 1 << 12;
@@ -45,6 +50,10 @@ pub struct TextDevice {
     sums: Vec<f64>,
     nearest: Vec<Nearest>,
     assignment: Assignment,
+    /// Forces by a tree, once some were asked for.
+    tree: Option<Box<SoftenedTree>>,
+    /// Whether the last block's are.
+    by_tree: bool,
 }
 
 fn bits(high: f64, low: f64) -> Bits {
@@ -87,6 +96,8 @@ impl TextDevice {
             sums: Vec::new(),
             nearest: Vec::new(),
             assignment: Assignment::whole(0),
+            tree: None,
+            by_tree: false,
         };
         Ok(kyoho_hal::boxed(device, "a device")?)
     }
@@ -198,6 +209,20 @@ impl TextDevice {
         take_gravity(&self.kernel, interaction, (&mut self.sums, &mut self.nearest))
     }
 
+    /// Sums forces by a tree.
+    fn sum_tree(&mut self, sources: &Sources, block: &Block, asked: TreeBlock) -> Result<()> {
+        let DeviceOptions { interaction, level, .. } = &self.options;
+        let tree = match &mut self.tree {
+            Some(tree) => tree,
+            none => none.insert(SoftenedTree::new(interaction.precision, *level)?),
+        };
+        let (on, of) = ((&self.threads, *level), (sources, block));
+        match &tree.near {
+            NearPairs::Short(kernel) => tree.forces.sum((&**kernel, interaction), on, of, asked),
+            NearPairs::Long(kernel) => tree.forces.sum((&**kernel, interaction), on, of, asked),
+        }
+    }
+
     fn begin(&mut self, updates: &Updates, block: &Block, assignment: &Assignment) -> Result<()> {
         self.send_sources(updates.sources, block.nj)?;
         self.send_sinks(block, assignment)?;
@@ -253,7 +278,11 @@ impl Device for TextDevice {
         if assignment.sinks.is_empty() {
             return Ok(());
         }
-        self.begin(updates, block, assignment)?;
+        self.by_tree = block.tree.is_some();
+        match block.tree {
+            Some(asked) => self.sum_tree(updates.sources, block, asked)?,
+            None => self.begin(updates, block, assignment)?,
+        }
         self.assignment = assignment.clone();
         Ok(())
     }
@@ -264,7 +293,11 @@ impl Device for TextDevice {
         if sinks.is_empty() {
             return Ok(0);
         }
-        into.values[sinks.start * width..sinks.end * width].copy_from_slice(&self.sums);
+        let sums = match &self.tree {
+            Some(tree) if self.by_tree => &tree.forces.sums.values[..],
+            _ => &self.sums[..],
+        };
+        into.values[sinks.start * width..sinks.end * width].copy_from_slice(sums);
         if self.options.interaction.nearest {
             into.nearest[sinks.clone()].copy_from_slice(&self.nearest);
         }
@@ -295,12 +328,51 @@ impl Device for TextDevice {
         outcomes.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn trees(&mut self) -> Option<&mut dyn DeviceTrees> {
+        Some(self)
+    }
+
+    fn tree_crossover(&self) -> u64 {
+        if self.description.backend == Backend::Cpu { cpu::TREE_CROSSOVER } else { gpu::TREE_CROSSOVER }
+    }
+
     fn crossover(&self) -> u64 {
         if self.description.backend == Backend::Cpu { 0 } else { CROSSOVER }
     }
 
     fn bytes(&self) -> usize {
-        self.kernel.bytes() + self.sums.capacity() * size_of::<f64>()
+        let of_tree = self.tree.as_ref().map_or(0, |tree| tree.forces.bytes());
+        self.kernel.bytes() + self.sums.capacity() * size_of::<f64>() + of_tree
+    }
+}
+
+impl DeviceTrees for TextDevice {
+    fn profile(&mut self, _wanted: bool) -> TreeProfile {
+        self.tree.as_ref().map_or_else(TreeProfile::default, |tree| tree.forces.profile)
+    }
+}
+
+/// The loops over near pairs of trees whose sources have softenings.
+enum NearPairs {
+    /// In single precision, with coordinates of two limbs.
+    Short(Box<dyn Kernel<f32>>),
+    /// In double precision.
+    Long(Box<dyn Kernel<f64>>),
+}
+
+/// Trees of sources that have softenings, and the forces by the last one.
+struct SoftenedTree {
+    near: NearPairs,
+    forces: TreeForces,
+}
+
+impl SoftenedTree {
+    fn new(precision: Precision, level: Level) -> Result<Box<SoftenedTree>> {
+        let near = match precision {
+            Precision::Double | Precision::Quad => NearPairs::Long(kernel::softened_64(level)),
+            Precision::Single | Precision::Mixed => NearPairs::Short(kernel::softened_32(level)),
+        };
+        kyoho_hal::boxed(SoftenedTree { near, forces: TreeForces::default() }, "a tree")
     }
 }
 

@@ -4,7 +4,7 @@
 //! All sources of a system have softenings or none has. Pairs with softenings of both are summed by
 //! texts of the language of pairs, for which the devices are opened anew.
 
-use kyoho_core::{Error, Result, Source, Supplement};
+use kyoho_core::{Error, Result, Source, Supplement, TreeAccuracy};
 
 use crate::System;
 use crate::checks::check_softening2;
@@ -88,7 +88,13 @@ impl System {
         if self.interaction.is_regular() {
             return Err(self.no_softenings(&self.interaction.name()));
         }
-        if self.tree.is_some() { Err(self.no_softenings("trees")) } else { Ok(()) }
+        self.require_softened_tree(self.tree)
+    }
+
+    /// Fails unless forces by a tree with this accuracy may be those of sources with softenings.
+    pub(super) fn require_softened_tree(&self, tree: Option<TreeAccuracy>) -> Result<()> {
+        let is_plain = matches!(tree, Some(TreeAccuracy::Stackless { .. }));
+        if is_plain { Err(self.no_softenings("walks without a stack")) } else { Ok(()) }
     }
 
     /// The error where some work is not done on sources that have softenings.
@@ -96,8 +102,8 @@ impl System {
         Error::Unsupported {
             backend: self.setup().backend.name(),
             forces: format!("{work} with softenings of sources"),
-            allowed: "full forces by direct sums on arrays of the host, in a system of one process; else softenings \
-                      of sinks alone"
+            allowed: "full forces by direct sums or trees on arrays of the host, in a system of one process; else \
+                      softenings of sinks alone"
                 .into(),
         }
     }

@@ -27,11 +27,14 @@ impl System {
     /// Sums forces by a tree from now on, or with `None` all pairs. Blocks with few pairs are
     /// summed directly all the same: a constant of the devices says from where on a tree is faster.
     ///
-    /// Only systems of order 2 have trees. All sinks of a block have to have the same softening.
+    /// Only systems of order 2 have trees. All sinks of a block have to have the same softening,
+    /// unless sources have softenings.
     pub fn set_tree(&mut self, tree: Option<TreeAccuracy>) -> Result<()> {
         if tree.is_some() {
             self.require_order_of_trees()?;
-            self.refuse_softenings("trees")?;
+            if self.has_softenings() {
+                self.require_softened_tree(tree)?;
+            }
         }
         self.tree = tree;
         Ok(())
@@ -72,6 +75,11 @@ impl System {
         self.tree_crossover.unwrap_or_else(|| self.devices.tree_crossover())
     }
 
+    /// Returns what [`System::set_tree`] and [`System::set_tree_crossover`] were given.
+    pub fn tree_as_set(&self) -> (Option<TreeAccuracy>, Option<u64>) {
+        (self.tree, self.tree_crossover)
+    }
+
     /// Measures the phases of forces by a tree from now on, or no longer, and returns those of the
     /// last block, if they were measured. They are waited for one by one, so that the whole takes
     /// longer. There has to have been a block by a tree.
@@ -85,9 +93,12 @@ impl System {
     }
 
     /// Returns what the candidates, with this many pairs and this summary, ask of a tree. All have
-    /// to have the same softening.
+    /// to have the same softening, unless sources have softenings.
     pub(super) fn tree_of_candidates(&self, pairs: u64, scan: &SinkScan) -> Result<Option<TreeBlock>> {
         let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(None) };
+        if self.has_softenings() {
+            return Ok(Some(TreeBlock { accuracy, softening2: 0.0, are_sources: None }));
+        }
         let sinks = self.candidates.all();
         let at = |number: usize| sinks.with::<1, false>(number).softening2;
         let first = if sinks.is_empty() { 0.0 } else { at(0) };
@@ -174,7 +185,14 @@ impl System {
             let coefficients = padded([bodies.positions[body]]);
             Source { index: bodies.indices[body], mass: bodies.masses[body], time: 0.0, coefficients }
         };
-        reference.set_sources(bodies.positions.len(), source)?;
+        if !self.has_softenings() {
+            reference.set_sources(bodies.positions.len(), source)?;
+            return Ok(reference);
+        }
+        reference.prepare_softenings(true, 0)?;
+        for (body, half) in bodies.softenings2.iter().enumerate() {
+            reference.set_softened_source(body, &source(body), 2.0 * half)?;
+        }
         Ok(reference)
     }
 }

@@ -87,7 +87,7 @@ fn softened<'a>(
     (sinks, place): (usize, impl Fn(usize) -> usize),
 ) -> Result<Forces<'a>> {
     if gravity_of.is_none() {
-        *gravity_of = Some(SoftenedGravity::new(system.setup())?);
+        *gravity_of = Some(SoftenedGravity::new(system.setup())?.by_tree(system.tree_as_set())?);
     }
     let none = || Error::Internal { what: "softened gravity was not made".into() };
     let softened = gravity_of.as_mut().ok_or_else(none)?;

@@ -1,6 +1,6 @@
 //! Gravity between bodies each of which has a softening: a system whose sources have softenings.
 
-use kyoho_core::{Forces, Result, Sink};
+use kyoho_core::{Forces, Result, Sink, TreeAccuracy};
 use kyoho_engine::{QuadSource, Setup, System};
 use kyoho_laws::double_double::Double;
 
@@ -30,6 +30,13 @@ impl SoftenedGravity {
         let mut system = System::new(setup)?;
         system.prepare_softenings(true, 0)?;
         Ok(SoftenedGravity { system })
+    }
+
+    /// Takes forces from a tree as a system does, with its accuracy and the pairs from which on.
+    pub fn by_tree(mut self, (tree, crossover): (Option<TreeAccuracy>, Option<u64>)) -> Result<SoftenedGravity> {
+        self.system.set_tree(tree)?;
+        self.system.set_tree_crossover(crossover);
+        Ok(self)
     }
 
     /// Returns the pairs that were summed.

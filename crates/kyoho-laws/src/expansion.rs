@@ -89,7 +89,7 @@ const fn derivatives(order: usize) -> usize {
 }
 
 /// The number of functions of which derivatives are made: `f`, `f' / r`, ...
-const FUNCTIONS: usize = HIGHEST_ORDER + 1;
+pub(crate) const FUNCTIONS: usize = HIGHEST_ORDER + 1;
 
 /// Returns the table of derivatives of an order, with the component at a place of the function
 /// `m` in row `m`: `d/dx f_m = x f_(m+1)`, so that `D_(c+1) f_m = x D_c f_(m+1) + c D_(c-1)
@@ -287,6 +287,17 @@ macro_rules! by_order {
     };
 }
 
+/// Does as [`by_order`] does, also for the orders of powers of softenings.
+macro_rules! by_any_order {
+    ($order:expr, $call:ident) => {
+        match $order {
+            0 => $call!(0, 1, 1, 0, 0),
+            1 => $call!(1, 4, 7, 3, 1),
+            order => by_order!(order, $call),
+        }
+    };
+}
+
 #[inline(always)]
 fn number<L: Lanes>(value: f64) -> L {
     L::splat(L::Element::from_f64(value))
@@ -296,6 +307,19 @@ fn number<L: Lanes>(value: f64) -> L {
 /// distance has this inverse.
 #[inline(always)]
 pub fn derivatives_at<L: Lanes, const ORDER: usize>(r: [L; 3], inverse: L) -> Tensors<L> {
+    let all = derivatives_of_functions::<L, ORDER>(r, inverse);
+    let mut tensors = [number(0.0); MAX_COMPONENTS];
+    tensors[..components(ORDER)].copy_from_slice(&all[..components(ORDER)]);
+    tensors
+}
+
+/// Returns the derivatives of the functions `f`, `f' / r`, ... one behind the other, each up to one
+/// order less than the one before it.
+#[inline(always)]
+pub(crate) fn derivatives_of_functions<L: Lanes, const ORDER: usize>(
+    r: [L; 3],
+    inverse: L,
+) -> [L; FUNCTIONS * MAX_COMPONENTS] {
     let zero = number::<L>(0.0);
     let mut all = [zero; FUNCTIONS * MAX_COMPONENTS];
     let inverse2 = inverse * inverse;
@@ -318,9 +342,7 @@ pub fn derivatives_at<L: Lanes, const ORDER: usize>(r: [L; 3], inverse: L) -> Te
         }};
     }
     by_order!(ORDER, unroll);
-    let mut tensors = [zero; MAX_COMPONENTS];
-    tensors[..components(ORDER)].copy_from_slice(&all[..components(ORDER)]);
-    tensors
+    all
 }
 
 /// Adds the products of moments and derivatives to a local expansion. Without `DIPOLE`, moments of
@@ -343,12 +365,12 @@ pub fn add_products<L: Lanes, const ORDER: usize, const DIPOLE: bool>(
             });
         }};
     }
-    by_order!(ORDER, unroll);
+    by_any_order!(ORDER, unroll);
 }
 
 /// Returns the powers of a shift over their factorials.
 #[inline(always)]
-fn powers_of<L: Lanes>(shift: L) -> [L; FUNCTIONS] {
+pub(crate) fn powers_of<L: Lanes>(shift: L) -> [L; FUNCTIONS] {
     let mut all = [number(1.0); FUNCTIONS];
     for power in 1..FUNCTIONS {
         all[power] = all[power - 1] * (shift * number(1.0 / power as f64));
@@ -371,7 +393,7 @@ pub fn shift_local<L: Lanes, const ORDER: usize>(shift: [L; 3], local: &mut Tens
             }});
         }};
     }
-    by_order!(ORDER, unroll);
+    by_any_order!(ORDER, unroll);
 }
 
 /// Shifts the centre of moments by this much.
@@ -388,7 +410,7 @@ pub fn shift_moments<L: Lanes, const ORDER: usize>(shift: [L; 3], moments: &mut 
             }});
         }};
     }
-    by_order!(ORDER, unroll);
+    by_any_order!(ORDER, unroll);
 }
 
 /// Adds sources at these distances from a centre to the sums of `m (-y)^a`, which are moments once
@@ -409,7 +431,7 @@ pub fn add_source<L: Lanes, const ORDER: usize>(mass: L, y: [L; 3], sums: &mut T
             });
         }};
     }
-    by_order!(ORDER, unroll);
+    by_any_order!(ORDER, unroll);
 }
 
 /// Returns the potential, with its sign turned, and the acceleration that a local expansion has at

@@ -24,3 +24,4 @@ pub mod lanes;
 pub mod pair;
 pub mod regular;
 pub mod simd;
+pub mod softened_expansion;

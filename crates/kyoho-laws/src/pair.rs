@@ -22,6 +22,8 @@ pub trait PairLaw: Send + Sync + 'static {
     const NEAREST: bool;
     /// Whether neighbours are left out; see [`super::regular`].
     const REGULAR: bool = false;
+    /// Whether sources have a squared softening, which is added to that of the sink.
+    const SOFTENED: bool = false;
 
     /// The number of factors of a pair.
     const N_FACTORS: usize;
@@ -55,6 +57,28 @@ impl PairLaw for Second {
     #[inline(always)]
     fn add<L: Lanes>([r, ..]: [L; MAX_DERIVATIVES], [_, w, ..]: [L; MAX_FACTORS], sums: &mut [L; MAX_DERIVATIVES]) {
         sums[0] = w.mul_add(r, sums[0]);
+    }
+}
+
+/// Order 2 where each source has a squared softening, in the last row of a tile.
+pub struct SoftenedSecond;
+
+impl PairLaw for SoftenedSecond {
+    const N_DERIVATIVES: usize = Second::N_DERIVATIVES;
+    const N_COEFFICIENTS: usize = Second::N_COEFFICIENTS;
+    const N_OUTPUTS: usize = Second::N_OUTPUTS;
+    const N_FACTORS: usize = Second::N_FACTORS;
+    const NEAREST: bool = Second::NEAREST;
+    const SOFTENED: bool = true;
+
+    #[inline(always)]
+    fn factors<L: Lanes>(differences: &[[L; 3]; MAX_DERIVATIVES], inverse: L, mass: L) -> [L; MAX_FACTORS] {
+        Second::factors(differences, inverse, mass)
+    }
+
+    #[inline(always)]
+    fn add<L: Lanes>(difference: [L; MAX_DERIVATIVES], factors: [L; MAX_FACTORS], sums: &mut [L; MAX_DERIVATIVES]) {
+        Second::add(difference, factors, sums);
     }
 }
 

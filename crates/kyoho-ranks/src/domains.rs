@@ -198,6 +198,7 @@ impl Owners {
             masses: pool.room(sources, WHAT)?,
             indices: pool.room(sources, WHAT)?,
             addresses: Pooled::default(),
+            ..Bodies::default()
         };
         let sinks = if own.sinks.is_some() { sinks_of.iter().sum() } else { 0 };
         let mut of_sinks =

@@ -256,6 +256,11 @@ impl SharedSystem {
         self.own_bodies.as_ref().map_or(self.system.tree(), OwnBodies::tree)
     }
 
+    /// Returns [`System::tree_as_set`] of this process.
+    pub fn tree_as_set(&self) -> (Option<TreeAccuracy>, Option<u64>) {
+        self.system.tree_as_set()
+    }
+
     /// Does [`System::set_tree`]. Ranks that all have all bodies cannot share forces by a tree.
     pub fn set_tree(&mut self, tree: Option<TreeAccuracy>) -> Result<()> {
         if self.share.is_some() && tree.is_some() {

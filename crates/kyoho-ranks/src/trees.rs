@@ -107,7 +107,8 @@ impl Ranks {
         };
         let pool = self.pool.clone();
         let own = made.and_then(|domain| {
-            let (sources, sinks) = (system.bodies_below(asked.nj, &pool)?, Bodies::sinks(self.own.all(), &pool)?);
+            let (sources, sinks) =
+                (system.bodies_below(asked.nj, &pool)?, Bodies::sinks(self.own.all(), false, &pool)?);
             let is_same = sinks.positions[..] == sources.positions[..];
             let are_sources = is_same && (!asked.skip_own_index || sinks.indices[..] == sources.indices[..]);
             Ok(Own { domain, sources, sinks: (!are_sources).then_some(sinks) })

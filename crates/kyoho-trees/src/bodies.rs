@@ -16,6 +16,8 @@ pub struct Bodies {
     pub indices: Pooled<i32>,
     /// The addresses; empty for sinks.
     pub addresses: Pooled<u32>,
+    /// Half of the squared softening of each, where each has its own; else empty.
+    pub softenings2: Pooled<f64>,
 }
 
 /// The number of chunks that a thread compares at a time.
@@ -27,14 +29,27 @@ impl Bodies {
     /// Copies the sources at addresses below an end, as they were written.
     pub fn sources(sources: &Sources, nj: usize, (threads, pool): (&Threads, &BufferPool)) -> Result<Bodies> {
         let count = sources.count();
-        if count <= nj && sources.has_all_below(count) {
-            return Bodies::first_sources(sources, count, (threads, pool));
+        let mut bodies = if count <= nj && sources.has_all_below(count) {
+            Bodies::first_sources(sources, count, (threads, pool))?
+        } else {
+            Bodies::some_sources(sources, nj, pool)?
+        };
+        if sources.has_softenings() {
+            let half = |address: &u32| 0.5 * sources.softening2(*address as usize)[0];
+            bodies.softenings2 = pool.collected(bodies.addresses.iter().map(half), WHAT)?;
         }
+        Ok(bodies)
+    }
+
+    /// Copies the sources at addresses below an end, of which some may have none.
+    fn some_sources(sources: &Sources, nj: usize, pool: &BufferPool) -> Result<Bodies> {
+        let count = sources.count();
         let mut bodies = Bodies {
             positions: pool.room(count, WHAT)?,
             masses: pool.room(count, WHAT)?,
             indices: pool.room(count, WHAT)?,
             addresses: pool.room(count, WHAT)?,
+            ..Bodies::default()
         };
         sources.each_below(nj, |address, body| {
             bodies.addresses.push(address as u32);
@@ -52,6 +67,7 @@ impl Bodies {
             masses: pool.unwritten(count, 0.0, WHAT)?,
             indices: pool.unwritten(count, 0, WHAT)?,
             addresses: pool.unwritten(count, 0, WHAT)?,
+            ..Bodies::default()
         };
         const OF_JOB: usize = CHUNKS_OF_JOB * CHUNK;
         let jobs = bodies.positions.chunks_mut(OF_JOB).zip(bodies.masses.chunks_mut(OF_JOB));
@@ -67,11 +83,15 @@ impl Bodies {
         Ok(bodies)
     }
 
-    /// Copies sinks.
-    pub fn sinks(sinks: SinkSlice, pool: &BufferPool) -> Result<Bodies> {
+    /// Copies sinks, with their softenings where each body has its own.
+    pub fn sinks(sinks: SinkSlice, with_softenings: bool, pool: &BufferPool) -> Result<Bodies> {
         let positions = pool.collected(sinks.iter().map(|sink| sink.derivatives[0]), WHAT)?;
         let indices = pool.collected(sinks.iter().map(|sink| sink.index), WHAT)?;
-        Ok(Bodies { positions, indices, ..Bodies::default() })
+        let mut bodies = Bodies { positions, indices, ..Bodies::default() };
+        if with_softenings {
+            bodies.softenings2 = pool.collected(sinks.iter().map(|sink| 0.5 * sink.softening2), WHAT)?;
+        }
+        Ok(bodies)
     }
 
     /// Takes from the forces on sinks those of the sources that have their indices, which a tree
@@ -98,11 +118,15 @@ impl Bodies {
     }
 }
 
-/// Whether the sinks of a block are the sources at addresses from 0 to below nj, in their order;
-/// with their indices, if these say which sources are left out.
+/// Whether the sinks of a block are the sources at addresses from 0 to below nj, in their order, with
+/// their softenings; with their indices, if these say which sources are left out.
 pub fn are_sources(sources: &Sources, block: &Block, threads: &Threads) -> bool {
     let sinks = block.sinks.all();
     if sinks.len() != block.nj.min(sources.count()) {
+        return false;
+    }
+    let has_own = |sink: usize| sources.softening2(sink)[0] == sinks.with::<1, false>(sink).softening2;
+    if sources.has_softenings() && !(0..sinks.len()).all(has_own) {
         return false;
     }
     let are = AtomicBool::new(true);

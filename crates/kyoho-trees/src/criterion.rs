@@ -21,6 +21,23 @@
 //! most 1, so that a derivative of the order `n` is at most `n! s^(-n-1)`, as it is of `1 / d`
 //! without softening.
 //!
+//! **Where each body has its own softening**, the squared softening of a pair is the sum of the halves
+//! of the squares of both. `eps^2` is then the sum of the mean of the halves of A's bodies, weighted
+//! by `|m|`, and the middle of those of B's. A body differs from that by `e`, of which `h_A` and `h_B`
+//! are the largest sizes. With `u` for a difference of places, a pair is
+//!
+//! ```text
+//! (s^2 + 2 t R.u + t^2 (|u|^2 + e))^(-1/2)    at t = 1,
+//! ```
+//!
+//! so that `e` counts as a square of a length: expansions have the powers `n` of it whose `2 n`, with
+//! the degrees in places, is at most the order. The roots of the polynomial in `t` are at least
+//! `s / (|u| + sqrt|e|)` in size, which bounds the coefficient of `t^p` by `((|u| + sqrt|e|) / s)^p`.
+//! So radii of cells count as `r + sqrt(h)`, and `rho_A` has `(sum |m| |e|^(p/2) / M)^(1/p)` more. The
+//! errors of pulls by `e` have one sign for all cells around a sink, so that they have to be small
+//! beside each pull too: A is accepted only where `h_A + h_B` is below [`most_spread`] times `s^2`.
+//! Where the test is by an angle, that is half of the square of the largest sum of radii over `s`.
+//!
 //! The error of a cell smaller than B is that of B's own extent. Cells of its size beside one another
 //! have little mass each, and would be accepted one by one, but their errors have one sign and add
 //! up: a row of `r_B / r_A` of them is as long as B. So the error of each counts `w = r_B / r_A`
@@ -69,6 +86,13 @@ pub const LEAST_S2_OF_ORDERS: [f64; 3] = [1.5e-8, 9.6e-7, 7.7e-6];
 /// The sum of the errors that have one sign is at most about this many tolerances.
 const ADDED_ERRORS: f64 = 2.4;
 
+/// Returns the largest spread `(h_A + h_B) / s^2` of softenings. An acceleration is a derivative of the
+/// potential, so that an expansion has the powers `n` of the spread in it for which `1 + 2 n` is at
+/// most the order. The first one that it leaves out has a factor of about 2.
+pub fn most_spread(tolerance: f64, order: usize) -> f64 {
+    tolerance.powf(1.0 / order.div_ceil(2) as f64)
+}
+
 /// Returns the largest variation of the acceleration over a group of sinks. Where a group is large
 /// beside its distance from a cell of many sources, the errors of the parts of that cell have one
 /// sign and add up, however small each is: as the power `order` of the radius over the distance.
@@ -86,4 +110,31 @@ pub fn least_s2(order: usize) -> f64 {
 /// a cell of this radius.
 pub fn is_even(radius: f64, tide: f64, acceleration: f64, variation: f64) -> bool {
     tide * radius <= variation * acceleration
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Softenings are expanded to the powers that the limit says: what is left out of the acceleration
+    /// by a source, `(1 + x)^(-3/2)` with its first terms, is at most about the tolerance.
+    #[test]
+    fn what_expansions_leave_out_of_softenings_is_small_at_the_limit() {
+        for order in 2..=6_usize {
+            for tolerance in [4e-2, 4e-3, 3e-4, 1e-6] {
+                let spread = most_spread(tolerance, order);
+                for x in [spread, -spread] {
+                    let powers = order.div_ceil(2);
+                    let (mut term, mut sum) = (1.0, 0.0);
+                    for power in 0..powers {
+                        sum += term;
+                        term *= x * (-1.5 - power as f64) / (power + 1) as f64;
+                    }
+                    let left_out = ((1.0 + x).powf(-1.5) - sum).abs();
+                    assert!(left_out < 4.0 * tolerance, "order {order}, tolerance {tolerance}: {left_out:e}");
+                    assert!(left_out > 1.0 * tolerance, "order {order}, tolerance {tolerance}: {left_out:e}");
+                }
+            }
+        }
+    }
 }

@@ -9,7 +9,8 @@
 //! eps^2)^(-1/2)`, the potential is `-sum_b L_b x^b / b!` with `L_b = sum_a M_a D_(a+b) f(R)` and
 //! `M_a = sum m (-y)^a / a!`, where `a` and `b` are multi-indices and `|a| + |b|` is at most the
 //! order. The derivatives are those of the softened potential, so that nothing is lost where the
-//! softening is as large as the distances of bodies.
+//! softening is as large as the distances of bodies. On CPUs each body may have its own softening,
+//! which is expanded as its place is ([`kyoho_laws::softened_expansion`]).
 
 pub mod accuracy;
 pub mod bodies;

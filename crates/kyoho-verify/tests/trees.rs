@@ -33,7 +33,7 @@ impl Bodies {
     }
 
     fn points(&self) -> Points<'_> {
-        Points { positions: &self.positions, masses: &self.masses, indices: &self.indices }
+        Points { positions: &self.positions, masses: &self.masses, indices: &self.indices, softenings2: &[] }
     }
 }
 

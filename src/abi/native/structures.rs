@@ -122,8 +122,8 @@ pub struct kyoho_options {
     /// The error of accelerations by a tree, 1e-6 to 1e-2, in a system of order 2, relative to the
     /// acceleration, or to half of the sum of the sizes of all pulls where that is more: half of
     /// the sinks have at most this, and 99 of 100 at most five times as much. Blocks of few pairs
-    /// are summed directly. All sinks of a block have to have the same softening. 0: direct sums,
-    /// or `theta`.
+    /// are summed directly. All sinks of a block have to have the same softening, unless sources
+    /// have softenings. 0: direct sums, or `theta`.
     pub accuracy: f64,
     /// The opening angle of a tree, 0.1 to 1.5, where `accuracy` is 0: a cell of side l whose
     /// centre is the distance s from its middle stands for its sources beyond l / theta + s. 0:

@@ -1,13 +1,11 @@
 //! Bodies with softenings of their own in a run: their option, and their setting in snapshots.
 
-use std::path::Path;
-
 use kyoho_core::error::shown;
 use kyoho_files::names::SOFTENINGS;
 use kyoho_integrators::groups::{Groups, MOST_GROUPS, Member};
 use kyoho_integrators::plan::Plan;
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::run::options::{Arguments, wrong};
 use crate::run::snapshot::Value;
 use crate::run::snapshot_header::Header;
@@ -87,14 +85,6 @@ pub fn groups(arguments: &Arguments, plan: &mut Plan, different: Option<&[f64]>)
     if let [one] = different[..] {
         plan.softening = one;
         return Ok(None);
-    }
-    if different.len() > MOST_GROUPS && plan.tree.is_some() {
-        let path = arguments.resume.as_deref().or(arguments.input.as_deref());
-        let reason = format!(
-            "its bodies have more than {MOST_GROUPS} different softenings; allowed: up to {MOST_GROUPS} with a tree, as \
-             each of them has one, or direct sums"
-        );
-        return Err(Failure::file(path.unwrap_or(Path::new("-")), reason));
     }
     if arguments.report_error {
         let allowed = "with one softening of all bodies";

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kyoho_core::{
-    Assignment, Block, Error, Order, PartialSums, Precision, Result, Scope, Sink, Source, Sources, TreeAccuracy,
-    Updates,
+    Assignment, Block, Error, Order, PartialSums, Precision, Result, Scope, Sink, SinkOrder, Source, Sources,
+    TreeAccuracy, Updates,
 };
 use kyoho_hal::{Backend, DeviceDescription};
 use kyoho_methods::{Device, DeviceOptions, Machine};
@@ -114,16 +114,17 @@ fn what_is_not_done_with_softenings_is_refused() {
     let regular = Setup { scope: Scope::Regular, ..setup() };
     let said = System::new(&regular).unwrap().prepare_softenings(true, 0).unwrap_err().to_string();
     assert!(said.contains("order 4 regular double with softenings of sources"), "{said}");
-    let by_tree = Some(TreeAccuracy::Theta(0.5));
+    let by_walk = Some(TreeAccuracy::Stackless { theta: 0.5, sinks: SinkOrder::Given });
     let second = Setup { order: Order::Second, ..setup() };
     let mut system = System::new(&second).unwrap();
-    system.set_tree(by_tree).unwrap();
+    system.set_tree(by_walk).unwrap();
     let said = system.prepare_softenings(true, 0).unwrap_err().to_string();
-    assert!(said.contains("trees with softenings of sources; it computes: full forces by direct sums"), "{said}");
+    let expected = "walks without a stack with softenings of sources; it computes: full forces by direct sums or trees";
+    assert!(said.contains(expected), "{said}");
     system.set_tree(None).unwrap();
     system.prepare_softenings(true, 0).unwrap();
-    let said = system.set_tree(by_tree).unwrap_err().to_string();
-    assert!(said.contains("trees with softenings of sources"), "{said}");
+    let said = system.set_tree(by_walk).unwrap_err().to_string();
+    assert!(said.contains("walks without a stack with softenings of sources"), "{said}");
     for (softening2, said) in
         [(-1.0, "address 3 is -1,"), (f64::NAN, "address 3 is NaN"), (1e301, "address 3 is 1e301")]
     {

@@ -64,8 +64,8 @@ impl Cluster {
         Ok((groups, wanted))
     }
 
-    /// Returns the group of bodies with softenings of their own. There is none with subsystems and with a
-    /// tree, which is of one softening, and then the error is that of too many groups.
+    /// Returns the group of bodies with softenings of their own. There is none with subsystems, and then
+    /// the error is that of too many groups.
     fn group_of_own_softenings(&self, groups: &Groups, too_many: Error) -> Result<usize> {
         if !self.knows_own_softenings() {
             return Err(too_many);
@@ -79,7 +79,7 @@ impl Cluster {
 
     /// Whether bodies may have softenings of their own.
     pub(super) fn knows_own_softenings(&self) -> bool {
-        self.tree.is_none() && self.choices.subsystems().is_none()
+        self.choices.subsystems().is_none()
     }
 
     /// Fails for groups that subsystems do not know.

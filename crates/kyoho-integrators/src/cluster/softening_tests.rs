@@ -248,18 +248,33 @@ fn softenings_that_are_wrong_are_refused_among_many() {
     empty.set_feels(0, 0, false).unwrap();
     let error = empty.add(&all_given(&start)).unwrap_err().to_string();
     assert!(error.contains("the number of groups that feel all and that all feel is '0'; allowed: from 1"), "{error}");
-    let own = of_each(Order::Second, 1e-3, &start).state().unwrap();
-    let setup = Setup::on_cpu(Order::Second, Precision::Double);
-    let mut system = System::new(&setup).unwrap();
-    system.set_tree(Some(TreeAccuracy::Theta(0.5))).unwrap();
-    let mut by_tree = Cluster::new(system, Choices { dt_max: 1e-3, ..CHOICES }).unwrap();
-    let error = by_tree.add(&all_given(&start)).unwrap_err().to_string();
-    assert!(error.contains("the number of groups is '17'; allowed: up to 16"), "{error}");
-    let error = by_tree.set_state(&own).unwrap_err().to_string();
-    assert!(error.contains("the softenings of bodies in the state is 'of their own'"), "{error}");
+    let own = of_each(Order::Sixth, 0.0, &start).state().unwrap();
     let mut close = cluster(Order::Sixth, Choices { softening: 0.0, subsystem_radius: 0.01, ..CHOICES });
     let error = close.add(&all_given(&start)).unwrap_err().to_string();
     assert!(error.contains("the number of groups is '17'; allowed: up to 16"), "{error}");
+    let error = close.set_state(&own).unwrap_err().to_string();
+    assert!(error.contains("the softenings of bodies in the state is 'of their own'"), "{error}");
+}
+
+#[test]
+fn bodies_with_softenings_of_their_own_have_one_tree() {
+    let start = softened(200);
+    let moved = |tree: Option<TreeAccuracy>| {
+        let mut system = System::new(&Setup::on_cpu(Order::Second, Precision::Double)).unwrap();
+        system.set_tree(tree).unwrap();
+        system.set_tree_crossover(Some(0));
+        let mut cluster = Cluster::new(system, Choices { dt_max: 1e-3, ..CHOICES }).unwrap();
+        cluster.add(&all_given(&start)).unwrap();
+        assert_eq!(cluster.groups().count(), 1);
+        evolve(&mut cluster, 0.125);
+        cluster
+    };
+    let (tree, direct) = (moved(Some(TreeAccuracy::Error(1e-4))), moved(None));
+    assert_ne!(tree.bodies(), direct.bodies(), "no tree was used");
+    for (one, other) in tree.bodies().iter().zip(direct.bodies()) {
+        let apart = length(&vector(|k| one.position[k] - other.position[k]));
+        assert!(apart < 1e-4, "{apart:e}");
+    }
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl Cluster {
         groups.reserve(bodies)?;
         of_bodies.iter().for_each(|member| groups.push(*member));
         if groups.has_own_softenings() && !self.knows_own_softenings() {
-            let allowed = "those of groups, for an integrator with subsystems or a tree";
+            let allowed = "those of groups, for an integrator with subsystems";
             return Err(wrong("the softenings of bodies in the state", "of their own", allowed));
         }
         let radius = f64::from_bits(radius);

@@ -12,9 +12,8 @@ use std::marker::PhantomData;
 
 use super::baseline;
 use super::tile::Tile;
-use crate::expansion::MAX_COMPONENTS;
-use crate::indices::components;
 use crate::lanes::{Element, Lanes, MAX_LANES};
+use crate::softened_expansion::terms;
 use cells::{add_coarse, add_far, test};
 use kyoho_core::Level;
 use tensors::{gather, moments_of_bodies, moments_of_children, shift, values};
@@ -32,15 +31,18 @@ pub struct CellRecord<E> {
     pub mass: E,
     /// The rest of the centre.
     pub center_low: [E; 3],
-    /// The radius of a sphere around the centre that holds the bodies; infinite for a cell whose
-    /// expansion is never used.
+    /// The radius of a sphere around the centre that holds the bodies, and the root of `spread`;
+    /// infinite for a cell whose expansion is never used.
     pub radius: E,
     /// The radius `rho` of the criterion by error, or `l / theta + |c|` of that by angle.
     pub reach: E,
     /// The radius, or -1 for a leaf, which cannot be opened.
     pub opening: E,
-    /// 0; they fill the record.
-    pub reserved: [E; 2],
+    /// Half of the mean squared softening of its bodies, weighted by `|m|`, where each has its own;
+    /// otherwise 0.
+    pub softening2: E,
+    /// The largest difference of half of a squared softening from that.
+    pub spread: E,
 }
 
 /// The numbers of a cell of sinks that a test reads, in the units of the tree.
@@ -50,8 +52,8 @@ pub struct SinkCell<E> {
     pub center: [E; 3],
     /// The rest of the centre.
     pub center_low: [E; 3],
-    /// The radius of a sphere around the centre that holds the sinks; infinite for a cell that has
-    /// no expansion.
+    /// The radius of a sphere around the centre that holds the sinks, and the root of `spread`;
+    /// infinite for a cell that has no expansion.
     pub radius: E,
     /// The radius over the most times that the error of a smaller cell of sources counts.
     pub least_part: E,
@@ -59,13 +61,21 @@ pub struct SinkCell<E> {
     pub bound: E,
     /// Cells of sources whose `opening` is at least this are opened where they are not accepted.
     pub opens: E,
+    /// The half of a squared softening around which those of its bodies are, where each has its own;
+    /// otherwise 0.
+    pub softening2: E,
+    /// The largest difference of half of a squared softening from that.
+    pub spread: E,
 }
 
 /// What the tests of a call have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct Tests<E> {
-    /// The squared softening.
+    /// The squared softening of all pairs; 0 where each body has its own.
     pub softening2: E,
+    /// The largest sum of the spreads of two cells over their squared distance, where each body has its
+    /// own softening.
+    pub most_spread: E,
     /// The square of the largest sum of two radii over the distance.
     pub cut2: E,
     /// The least squared distance at which derivatives are in the range of the numbers.
@@ -112,6 +122,17 @@ impl Field {
     }
 }
 
+/// What expansions carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Moments of the first order count as zero.
+    Plain,
+    /// All moments.
+    WithDipoles,
+    /// All moments; each cell has a softening of its own.
+    Softened,
+}
+
 /// The work on cells at an order of expansions, in numbers of one precision.
 pub trait Expansions<E: Element>: Send + Sync {
     /// Returns the number of moments of a cell, filled up to a multiple of four.
@@ -148,7 +169,7 @@ pub trait Expansions<E: Element>: Send + Sync {
         list: &[u32],
         sink: &SinkCell<E>,
         softening2: E,
-        local: &mut [E; MAX_COMPONENTS],
+        local: &mut [E],
     );
     /// Puts `some` bodies, from a place on so many of them, at their distances from a centre, into
     /// a tile that has `filled` sources. Coordinates and masses have `MAX_LANES` numbers behind
@@ -161,27 +182,24 @@ pub trait Expansions<E: Element>: Send + Sync {
         limbs: usize,
         tile: (&mut Tile<E>, usize),
     );
-    /// Makes the moments of bodies at these distances from a centre. Each row has as many numbers,
-    /// a multiple of `MAX_LANES`.
-    fn moments_of_bodies(&self, masses: &[E], y: [&[E]; 3], moments: &mut [E]);
+    /// Makes the moments of bodies at these distances from a centre, the last of which are those of
+    /// half of the squared softening, where each body has its own. Each row has as many numbers, a
+    /// multiple of `MAX_LANES`.
+    fn moments_of_bodies(&self, masses: &[E], y: [&[E]; 4], moments: &mut [E]);
     /// Makes the moments of a cell from those of its children, `up` to `MAX_CHILDREN` of them, to
     /// whose centres that of the cell has these distances.
-    fn moments_of_children(&self, children: &[E], shifts: &[[E; MAX_LANES]; 3], count: usize, moments: &mut [E]);
-    /// Shifts a local expansion to the centres of children.
-    fn shift(
-        &self,
-        local: &[E; MAX_COMPONENTS],
-        shifts: &[[E; MAX_LANES]; 3],
-        count: usize,
-        of_children: &mut [[E; MAX_COMPONENTS]],
-    );
+    fn moments_of_children(&self, children: &[E], shifts: &[[E; MAX_LANES]; 4], count: usize, moments: &mut [E]);
+    /// Shifts a local expansion to the centres of children, which get as many numbers each.
+    fn shift(&self, local: &[E], shifts: &[[E; MAX_LANES]; 4], count: usize, of_children: &mut [E]);
     /// Makes the potentials, with their sign turned, and accelerations at these distances from the
-    /// centre. Each row has as many numbers, a multiple of `MAX_LANES`.
-    fn values(&self, local: &[E; MAX_COMPONENTS], x: [&[E]; 3], values: [&mut [E]; 4]);
+    /// centre, the last of which are those of half of the squared softening, where each body has its
+    /// own. Each row has as many numbers, a multiple of `MAX_LANES`.
+    fn values(&self, local: &[E], x: [&[E]; 4], values: [&mut [E]; 4]);
 }
 
-/// The expansions of an order at a level.
-struct Bound<L, const ORDER: usize, const DIPOLE: bool, V> {
+/// The expansions of an order at a level: with moments of the first order, and with softenings of
+/// bodies.
+struct Bound<L, const ORDER: usize, const DIPOLE: bool, const SOFTENED: bool, V> {
     vectors: PhantomData<fn() -> L>,
     level: PhantomData<V>,
 }
@@ -195,26 +213,26 @@ macro_rules! level {
             pub struct This;
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn test_cells<L: Lanes, const ORDER: usize>(
+            unsafe fn test_cells<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
                 records: &[CellRecord<L::Element>], list: &[u32], sink: &SinkCell<L::Element>, tests: &Tests<L::Element>, sorted: Sorted,
             ) -> [usize; 3] {
-                test::<L, ORDER>(records, list, sink, tests, sorted)
+                test::<L, ORDER, SOFTENED>(records, list, sink, tests, sorted)
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn add_coarse_cells<L: Lanes>(
+            unsafe fn add_coarse_cells<L: Lanes, const SOFTENED: bool>(
                 records: &[CellRecord<L::Element>], list: &[u32], sink: &SinkCell<L::Element>, tests: &Tests<L::Element>,
                 lists: [&mut [u32]; 2], field: &mut Field,
             ) -> [usize; 2] {
-                add_coarse::<L>(records, list, sink, tests, lists, field)
+                add_coarse::<L, SOFTENED>(records, list, sink, tests, lists, field)
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn add_far_cells<L: Lanes, const ORDER: usize, const DIPOLE: bool>(
+            unsafe fn add_far_cells<L: Lanes, const ORDER: usize, const DIPOLE: bool, const SOFTENED: bool>(
                 records: &[CellRecord<L::Element>], moments: &[L::Element], list: &[u32], sink: &SinkCell<L::Element>,
-                softening2: L::Element, local: &mut [L::Element; MAX_COMPONENTS],
+                softening2: L::Element, local: &mut [L::Element],
             ) {
-                add_far::<L, ORDER, DIPOLE>(records, moments, list, sink, softening2, local);
+                add_far::<L, ORDER, DIPOLE, SOFTENED>(records, moments, list, sink, softening2, local);
             }
 
             $(#[target_feature(enable = $features)])?
@@ -225,37 +243,40 @@ macro_rules! level {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn make_moments_of_bodies<L: Lanes, const ORDER: usize>(masses: &[L::Element], y: [&[L::Element]; 3], moments: &mut [L::Element]) {
-                moments_of_bodies::<L, ORDER>(masses, y, moments);
+            unsafe fn make_moments_of_bodies<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
+                masses: &[L::Element], y: [&[L::Element]; 4], moments: &mut [L::Element],
+            ) {
+                moments_of_bodies::<L, ORDER, SOFTENED>(masses, y, moments);
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn make_moments_of_children<L: Lanes, const ORDER: usize>(
-                children: &[L::Element], shifts: &[[L::Element; MAX_LANES]; 3], count: usize, moments: &mut [L::Element],
+            unsafe fn make_moments_of_children<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
+                children: &[L::Element], shifts: &[[L::Element; MAX_LANES]; 4], count: usize, moments: &mut [L::Element],
             ) {
-                moments_of_children::<L, ORDER>(children, shifts, count, moments);
+                moments_of_children::<L, ORDER, SOFTENED>(children, shifts, count, moments);
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn shift_to_children<L: Lanes, const ORDER: usize>(
-                local: &[L::Element; MAX_COMPONENTS], shifts: &[[L::Element; MAX_LANES]; 3], count: usize,
-                of_children: &mut [[L::Element; MAX_COMPONENTS]],
+            unsafe fn shift_to_children<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
+                local: &[L::Element], shifts: &[[L::Element; MAX_LANES]; 4], count: usize, of_children: &mut [L::Element],
             ) {
-                shift::<L, ORDER>(local, shifts, count, of_children);
+                shift::<L, ORDER, SOFTENED>(local, shifts, count, of_children);
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn make_values<L: Lanes, const ORDER: usize>(
-                local: &[L::Element; MAX_COMPONENTS], x: [&[L::Element]; 3], to: [&mut [L::Element]; 4],
+            unsafe fn make_values<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
+                local: &[L::Element], x: [&[L::Element]; 4], to: [&mut [L::Element]; 4],
             ) {
-                values::<L, ORDER>(local, x, to);
+                values::<L, ORDER, SOFTENED>(local, x, to);
             }
 
             // SAFETY of all calls below: `expansions_32` and `expansions_64` hand out this object
             // only where the CPU has the level.
-            impl<L: Lanes, const ORDER: usize, const DIPOLE: bool> Expansions<L::Element> for Bound<L, ORDER, DIPOLE, This> {
+            impl<L: Lanes, const ORDER: usize, const DIPOLE: bool, const SOFTENED: bool> Expansions<L::Element>
+                for Bound<L, ORDER, DIPOLE, SOFTENED, This>
+            {
                 fn stride(&self) -> usize {
-                    components(ORDER).next_multiple_of(4)
+                    terms(ORDER, SOFTENED).next_multiple_of(4)
                 }
                 fn order(&self) -> usize {
                     ORDER
@@ -265,21 +286,21 @@ macro_rules! level {
                     tests: &Tests<L::Element>, sorted: Sorted,
                 ) -> [usize; 3] {
                     // SAFETY: the CPU has the level.
-                    unsafe { test_cells::<L, ORDER>(records, list, sink, tests, sorted) }
+                    unsafe { test_cells::<L, ORDER, SOFTENED>(records, list, sink, tests, sorted) }
                 }
                 fn add_coarse(
                     &self, records: &[CellRecord<L::Element>], list: &[u32], sink: &SinkCell<L::Element>,
                     tests: &Tests<L::Element>, lists: [&mut [u32]; 2], field: &mut Field,
                 ) -> [usize; 2] {
                     // SAFETY: the CPU has the level.
-                    unsafe { add_coarse_cells::<L>(records, list, sink, tests, lists, field) }
+                    unsafe { add_coarse_cells::<L, SOFTENED>(records, list, sink, tests, lists, field) }
                 }
                 fn add_far(
                     &self, records: &[CellRecord<L::Element>], moments: &[L::Element], list: &[u32],
-                    sink: &SinkCell<L::Element>, softening2: L::Element, local: &mut [L::Element; MAX_COMPONENTS],
+                    sink: &SinkCell<L::Element>, softening2: L::Element, local: &mut [L::Element],
                 ) {
                     // SAFETY: the CPU has the level.
-                    unsafe { add_far_cells::<L, ORDER, DIPOLE>(records, moments, list, sink, softening2, local) }
+                    unsafe { add_far_cells::<L, ORDER, DIPOLE, SOFTENED>(records, moments, list, sink, softening2, local) }
                 }
                 fn gather(
                     &self, bodies: [&[f64]; 4], some: (usize, usize), center: [f64; 3], limbs: usize,
@@ -288,33 +309,32 @@ macro_rules! level {
                     // SAFETY: the CPU has the level.
                     unsafe { gather_bodies::<L::Element>(bodies, some, center, limbs, tile) }
                 }
-                fn moments_of_bodies(&self, masses: &[L::Element], y: [&[L::Element]; 3], moments: &mut [L::Element]) {
+                fn moments_of_bodies(&self, masses: &[L::Element], y: [&[L::Element]; 4], moments: &mut [L::Element]) {
                     // SAFETY: the CPU has the level.
-                    unsafe { make_moments_of_bodies::<L, ORDER>(masses, y, moments) }
+                    unsafe { make_moments_of_bodies::<L, ORDER, SOFTENED>(masses, y, moments) }
                 }
                 fn moments_of_children(
-                    &self, children: &[L::Element], shifts: &[[L::Element; MAX_LANES]; 3], count: usize, moments: &mut [L::Element],
+                    &self, children: &[L::Element], shifts: &[[L::Element; MAX_LANES]; 4], count: usize, moments: &mut [L::Element],
                 ) {
                     // SAFETY: the CPU has the level.
-                    unsafe { make_moments_of_children::<L, ORDER>(children, shifts, count, moments) }
+                    unsafe { make_moments_of_children::<L, ORDER, SOFTENED>(children, shifts, count, moments) }
                 }
                 fn shift(
-                    &self, local: &[L::Element; MAX_COMPONENTS], shifts: &[[L::Element; MAX_LANES]; 3], count: usize,
-                    of_children: &mut [[L::Element; MAX_COMPONENTS]],
+                    &self, local: &[L::Element], shifts: &[[L::Element; MAX_LANES]; 4], count: usize, of_children: &mut [L::Element],
                 ) {
                     // SAFETY: the CPU has the level.
-                    unsafe { shift_to_children::<L, ORDER>(local, shifts, count, of_children) }
+                    unsafe { shift_to_children::<L, ORDER, SOFTENED>(local, shifts, count, of_children) }
                 }
-                fn values(&self, local: &[L::Element; MAX_COMPONENTS], x: [&[L::Element]; 3], values: [&mut [L::Element]; 4]) {
+                fn values(&self, local: &[L::Element], x: [&[L::Element]; 4], values: [&mut [L::Element]; 4]) {
                     // SAFETY: the CPU has the level.
-                    unsafe { make_values::<L, ORDER>(local, x, values) }
+                    unsafe { make_values::<L, ORDER, SOFTENED>(local, x, values) }
                 }
             }
 
-            fn bind<L: Lanes + 'static, const DIPOLE: bool>(order: usize) -> Box<dyn Expansions<L::Element>> {
+            fn bind<L: Lanes + 'static, const DIPOLE: bool, const SOFTENED: bool>(order: usize) -> Box<dyn Expansions<L::Element>> {
                 macro_rules! of_order {
                     ($order:literal) => {
-                        Box::new(Bound::<L, $order, DIPOLE, This> { vectors: PhantomData, level: PhantomData })
+                        Box::new(Bound::<L, $order, DIPOLE, SOFTENED, This> { vectors: PhantomData, level: PhantomData })
                     };
                 }
                 match order {
@@ -326,12 +346,20 @@ macro_rules! level {
                 }
             }
 
-            pub fn expansions_32(order: usize, dipole: bool) -> Box<dyn Expansions<f32>> {
-                if dipole { bind::<$f32, true>(order) } else { bind::<$f32, false>(order) }
+            pub fn expansions_32(order: usize, kind: Kind) -> Box<dyn Expansions<f32>> {
+                match kind {
+                    Kind::Plain => bind::<$f32, false, false>(order),
+                    Kind::WithDipoles => bind::<$f32, true, false>(order),
+                    Kind::Softened => bind::<$f32, true, true>(order),
+                }
             }
 
-            pub fn expansions_64(order: usize, dipole: bool) -> Box<dyn Expansions<f64>> {
-                if dipole { bind::<$f64, true>(order) } else { bind::<$f64, false>(order) }
+            pub fn expansions_64(order: usize, kind: Kind) -> Box<dyn Expansions<f64>> {
+                match kind {
+                    Kind::Plain => bind::<$f64, false, false>(order),
+                    Kind::WithDipoles => bind::<$f64, true, false>(order),
+                    Kind::Softened => bind::<$f64, true, true>(order),
+                }
             }
         }
     };
@@ -346,20 +374,20 @@ level!(avx512, super::super::avx512::F32, super::super::avx512::F64, "avx2,fma,a
 /// The numbers that far sums are made in.
 pub trait Number: Element + Default {
     /// Returns the expansions of an order, up to the highest. In the place of a level that the CPU
-    /// lacks the portable one is taken. Without `dipole`, moments of the first order count as zero.
-    fn expansions(level: Level, order: usize, dipole: bool) -> Box<dyn Expansions<Self>>;
+    /// lacks the portable one is taken.
+    fn expansions(level: Level, order: usize, kind: Kind) -> Box<dyn Expansions<Self>>;
 }
 
 macro_rules! numbers {
     ($element:ty, $function:ident) => {
         impl Number for $element {
-            fn expansions(level: Level, order: usize, dipole: bool) -> Box<dyn Expansions<Self>> {
+            fn expansions(level: Level, order: usize, kind: Kind) -> Box<dyn Expansions<Self>> {
                 match level {
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 if Level::Avx512.is_available() => avx512::$function(order, dipole),
+                    Level::Avx512 if Level::Avx512.is_available() => avx512::$function(order, kind),
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 if Level::Avx2.is_available() => avx2::$function(order, dipole),
-                    _ => portable::$function(order, dipole),
+                    Level::Avx2 if Level::Avx2.is_available() => avx2::$function(order, kind),
+                    _ => portable::$function(order, kind),
                 }
             }
         }

@@ -4,13 +4,13 @@
 use std::marker::PhantomData;
 
 use crate::lanes::{Element, Lanes};
-use crate::pair::{Eighth, Fourth, PairLaw, RegularFourth, Second, Sixth};
+use crate::pair::{Eighth, Fourth, PairLaw, RegularFourth, Second, Sixth, SoftenedSecond};
 use kyoho_core::Level;
 use kyoho_core::{Chunk, Interaction, Order, Precision, Scope, Sink};
 
 use super::baseline;
 use super::sum::{self, guard};
-use super::tile::{Group, LaneSums, PredictionTarget, Tile};
+use super::tile::{Group, LaneSums, PredictionTarget, Tile, rows_behind_vectors};
 use super::{neighbours, predict};
 
 /// The loops of an order, precision and scope, compiled for an instruction set.
@@ -23,8 +23,10 @@ pub trait Kernel<E: Element>: Send + Sync {
     fn limbs(&self) -> usize;
     /// Returns the number of rows of a tile.
     fn rows(&self) -> usize {
-        1 + 3 * (self.limbs() - 1 + self.n_derivatives())
+        rows_behind_vectors(self.limbs(), self.n_derivatives()) + usize::from(self.has_softenings())
     }
+    /// Whether sources have squared softenings, in the last row of a tile.
+    fn has_softenings(&self) -> bool;
     /// Predicts the sources of a chunk into a tile.
     fn predict(&self, chunk: &Chunk, target: PredictionTarget, tile: &mut Tile<E>);
     /// Adds a tile to the sums of a group, with a sink in each lane.
@@ -116,6 +118,9 @@ macro_rules! level {
                 fn limbs(&self) -> usize {
                     LIMBS
                 }
+                fn has_softenings(&self) -> bool {
+                    I::SOFTENED
+                }
                 fn predict(&self, chunk: &Chunk, target: PredictionTarget, tile: &mut Tile<L::Element>) {
                     // SAFETY: as in `sum`.
                     unsafe { predict_chunk::<I, L::Element, LIMBS>(chunk, target, tile) }
@@ -147,6 +152,14 @@ macro_rules! level {
 
             fn bind<I: PairLaw, L: Lanes + 'static, const LIMBS: usize>() -> Box<dyn Kernel<L::Element>> {
                 Box::new(Bound::<I, L, LIMBS, This> { order: PhantomData, vectors: PhantomData, level: PhantomData })
+            }
+
+            pub fn softened_32() -> Box<dyn Kernel<f32>> {
+                bind::<SoftenedSecond, $f32, 2>()
+            }
+
+            pub fn softened_64() -> Box<dyn Kernel<f64>> {
+                bind::<SoftenedSecond, $f64, 1>()
             }
 
             pub fn kernel_32(interaction: &Interaction) -> Option<Box<dyn Kernel<f32>>> {
@@ -216,6 +229,18 @@ pub fn kernel_32(level: Level, interaction: &Interaction) -> Option<Box<dyn Kern
 /// of a level that the CPU lacks the portable one is taken.
 pub fn kernel_64(level: Level, interaction: &Interaction) -> Option<Box<dyn Kernel<f64>>> {
     at_level!(level, module => module::kernel_64(interaction))
+}
+
+/// Returns the kernel of near pairs in trees whose sources have softenings, in single precision with
+/// coordinates of two limbs. In the place of a level that the CPU lacks the portable one is taken.
+pub fn softened_32(level: Level) -> Box<dyn Kernel<f32>> {
+    at_level!(level, module => module::softened_32())
+}
+
+/// Returns the kernel of near pairs in trees whose sources have softenings, in double precision. In
+/// the place of a level that the CPU lacks the portable one is taken.
+pub fn softened_64(level: Level) -> Box<dyn Kernel<f64>> {
+    at_level!(level, module => module::softened_64())
 }
 
 /// Returns the search for neighbours by radius. In the place of a level that the CPU lacks the

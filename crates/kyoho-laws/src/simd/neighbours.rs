@@ -7,7 +7,7 @@ use crate::regular::squared;
 use kyoho_core::{CHUNK, Sink};
 
 use super::sum::LaneSinks;
-use super::tile::{Group, Tile, VECTORS_ROW, criterion_row};
+use super::tile::{Group, Tile, VECTORS_ROW, rows_behind_vectors};
 
 /// Appends the indices of a tile's sources with `|r|^2 < radius2` to a list.
 #[inline(always)]
@@ -50,7 +50,11 @@ pub fn regular_neighbours<I: PairLaw, L: Lanes, const LIMBS: usize>(
     found: &mut Vec<i32>,
 ) {
     let sources = tile.rows();
-    assert!(sources.len() >= criterion_row(LIMBS, I::N_DERIVATIVES) * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
+    assert!(
+        sources.len() >= rows_behind_vectors(LIMBS, I::N_DERIVATIVES) * CHUNK
+            && tile.count <= CHUNK
+            && sink < MAX_LANES
+    );
     let sinks = LaneSinks::<L, LIMBS>::new::<I>(|row| L::splat(group.row(row)[sink]));
     let own_index = group.indices[sink];
     for place in (0..tile.count).step_by(L::COUNT) {

@@ -15,7 +15,7 @@ use crate::pair::{MAX_FACTORS, PairLaw};
 use crate::regular::{Criterion, squared};
 use kyoho_core::{CHUNK, MAX_DERIVATIVES};
 
-use super::tile::{Group, LaneSums, Tile, VECTORS_ROW, criterion_row};
+use super::tile::{Group, LaneSums, Tile, VECTORS_ROW, rows_behind_vectors};
 
 /// The guards of a loop: the pairs that it must test for.
 pub mod guard {
@@ -52,7 +52,7 @@ impl<L: Lanes, const LIMBS: usize> LaneSinks<L, LIMBS> {
             *components = std::array::from_fn(|k| lanes(VECTORS_ROW + 3 * (LIMBS - 1 + vector) + k));
         }
         let [by_mass, plain, step] = if I::REGULAR {
-            std::array::from_fn(|k| lanes(criterion_row(LIMBS, I::N_DERIVATIVES) + k))
+            std::array::from_fn(|k| lanes(rows_behind_vectors(LIMBS, I::N_DERIVATIVES) + k))
         } else {
             [zero; 3]
         };
@@ -91,8 +91,12 @@ impl<L: Lanes, const LIMBS: usize> LaneSinks<L, LIMBS> {
 
     /// Returns the squared distance with softening, and the one without if an interaction needs it.
     #[inline(always)]
-    fn squares<I: PairLaw>(&self, [x, y, z]: [L; 3]) -> (L, L) {
-        if I::NEAREST {
+    fn squares<I: PairLaw>(&self, [x, y, z]: [L; 3], source: impl Fn(usize) -> L) -> (L, L) {
+        if I::SOFTENED {
+            let softening2 = self.softening2 + source(rows_behind_vectors(LIMBS, I::N_DERIVATIVES));
+            let s2 = z.mul_add(z, y.mul_add(y, x.mul_add(x, softening2)));
+            (s2, s2)
+        } else if I::NEAREST {
             let xy2 = y.mul_add(y, x * x);
             (xy2 + z.mul_add(z, self.softening2), z.mul_add(z, xy2))
         } else if I::REGULAR {
@@ -115,7 +119,7 @@ struct Pairs<'a, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool> {
 impl<'a, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool> Pairs<'a, L, LIMBS, SOURCES_IN_LANES> {
     #[inline(always)]
     fn new<I: PairLaw>(tile: &'a Tile<L::Element>, group: &Group<L::Element>, sink: usize) -> Self {
-        let rows = VECTORS_ROW + 3 * (LIMBS - 1 + I::N_DERIVATIVES);
+        let rows = rows_behind_vectors(LIMBS, I::N_DERIVATIVES) + usize::from(I::SOFTENED);
         assert!(tile.rows().len() >= rows * CHUNK && tile.count <= CHUNK && sink < MAX_LANES);
         let lanes = |row: usize| -> L {
             if SOURCES_IN_LANES {
@@ -296,7 +300,7 @@ fn step<I: PairLaw, L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, 
     // SAFETY: `tile` takes places below `count` in steps of the stride.
     let source = |row: usize| unsafe { pairs.source(row, place) };
     let differences = pairs.sinks.differences::<I>(source);
-    let (s2, r2) = pairs.sinks.squares::<I>(differences[0]);
+    let (s2, r2) = pairs.sinks.squares::<I>(differences[0], source);
     let mut inverse = s2.inverse_sqrt();
     // SAFETY: as above.
     let index = unsafe { pairs.index(place) };
@@ -424,7 +428,7 @@ impl<L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8
         let mut least = infinity;
         for (step, place) in self.each() {
             let r = [0, 1, 2].map(|k| self.difference(0, k, place));
-            let (mut s2, mut r2) = self.pairs.sinks.squares::<I>(r);
+            let (mut s2, mut r2) = self.pairs.sinks.squares::<I>(r, |row| self.source(row, place));
             if I::REGULAR {
                 scratch.write(FACTORS, step, r2);
             }
@@ -450,7 +454,7 @@ impl<L: Lanes, const LIMBS: usize, const SOURCES_IN_LANES: bool, const GUARD: u8
     fn find_nearest<I: PairLaw>(&self, scratch: &mut Scratch<L>) {
         for (step, place) in self.each() {
             let r = [0, 1, 2].map(|k| self.distance::<I>(scratch, k, step, place));
-            let (_, r2) = self.pairs.sinks.squares::<I>(r);
+            let (_, r2) = self.pairs.sinks.squares::<I>(r, |row| self.source(row, place));
             // SAFETY: as in `source`.
             scratch.nearest.update(r2, unsafe { self.pairs.index(place) }, self.differ(place));
         }

@@ -180,10 +180,11 @@ const SMALLEST_SOFTENING2: f64 = f32::MIN_POSITIVE as f64 * 2.0;
 
 /// The number of rows of a group at the highest order: one, three for each vector with the position
 /// in two limbs, and three of the neighbour criterion.
-const MAX_ROWS: usize = criterion_row(2, kyoho_core::MAX_DERIVATIVES) + 3;
+const MAX_ROWS: usize = rows_behind_vectors(2, kyoho_core::MAX_DERIVATIVES) + 3;
 
-/// Returns the first row of a group behind its vectors, that of the neighbour criterion.
-pub const fn criterion_row(limbs: usize, n_derivatives: usize) -> usize {
+/// Returns the first row behind the vectors: of a group that of the neighbour criterion, of a tile
+/// that of squared softenings, where sources have some.
+pub const fn rows_behind_vectors(limbs: usize, n_derivatives: usize) -> usize {
     VECTORS_ROW + 3 * (limbs - 1 + n_derivatives)
 }
 
@@ -213,7 +214,8 @@ impl<E: Element> Group<E> {
                 }
             }
             if regular {
-                for (row, number) in rows[criterion_row(limbs, n_derivatives)..].iter_mut().zip(units.criterion(&sink))
+                for (row, number) in
+                    rows[rows_behind_vectors(limbs, n_derivatives)..].iter_mut().zip(units.criterion(&sink))
                 {
                     row[lane] = E::from_f64(number);
                 }
@@ -228,16 +230,23 @@ impl<E: Element> Group<E> {
     }
 
     /// Packs sinks without velocities at these coordinates, in the units of pairs, in as many limbs
-    /// as `limbs` says.
-    pub fn at_rest(positions: [&[f64]; 3], indices: &[i32], softening2: f64, limbs: usize) -> Group<E> {
+    /// as `limbs` says. `softening2` returns the squared softening of each.
+    #[inline(always)]
+    pub fn at_rest(
+        positions: [&[f64]; 3],
+        indices: &[i32],
+        softening2: impl Fn(usize) -> f64,
+        limbs: usize,
+    ) -> Group<E> {
         let last = indices.len() - 1;
+        let least = (0..=last).map(&softening2).fold(f64::INFINITY, f64::min);
         let mut group = Group {
             rows: [[E::from_f64(0.0); MAX_LANES]; MAX_ROWS],
             indices: [indices[last]; MAX_LANES],
             range: indices.iter().fold(IndexRange::EMPTY, |range, index| range.with(*index)),
-            unsoftened: softening2 < SMALLEST_SOFTENING2,
+            unsoftened: least < SMALLEST_SOFTENING2,
         };
-        group.rows[0] = [E::from_f64(softening2); MAX_LANES];
+        group.rows[0] = std::array::from_fn(|lane| E::from_f64(softening2(lane.min(last))));
         group.indices[..=last].copy_from_slice(indices);
         for (k, coordinates) in positions.into_iter().enumerate() {
             for lane in 0..MAX_LANES {

@@ -26,7 +26,7 @@ pub fn sum<E: Number>(
     // others whether they are.
     let own_sinks = match block.sinks_on_device || are_sources(sources, block, threads) {
         true => None,
-        false => Some(Bodies::sinks(block.sinks.all(), pool)?),
+        false => Some(Bodies::sinks(block.sinks.all(), sources.has_softenings(), pool)?),
     };
     let of_sinks = own_sinks.as_ref().unwrap_or(&of_sources);
     let skip_own_index = block.skip_own_index;
@@ -56,5 +56,6 @@ pub fn sum<E: Number>(
 
 /// Returns bodies as points.
 pub fn points(bodies: &Bodies) -> Points<'_> {
-    Points { positions: &bodies.positions, masses: &bodies.masses, indices: &bodies.indices }
+    let Bodies { positions, masses, indices, softenings2, .. } = bodies;
+    Points { positions, masses, indices, softenings2 }
 }

@@ -318,14 +318,14 @@ impl Essential {
 const RECORD: usize = 12;
 
 fn numbers_of<E: Number>(record: &CellRecord<E>) -> [E; RECORD] {
-    let CellRecord { center: [x, y, z], mass, center_low: [a, b, c], radius, reach, opening, reserved: [d, e] } =
+    let CellRecord { center: [x, y, z], mass, center_low: [a, b, c], radius, reach, opening, softening2: d, spread: e } =
         *record;
     [x, y, z, mass, a, b, c, radius, reach, opening, d, e]
 }
 
 /// Returns the record of these numbers.
 pub fn record_of<E: Number>([x, y, z, mass, a, b, c, radius, reach, opening, d, e]: [E; RECORD]) -> CellRecord<E> {
-    CellRecord { center: [x, y, z], mass, center_low: [a, b, c], radius, reach, opening, reserved: [d, e] }
+    CellRecord { center: [x, y, z], mass, center_low: [a, b, c], radius, reach, opening, softening2: d, spread: e }
 }
 
 /// Appends numbers, which are whole words.

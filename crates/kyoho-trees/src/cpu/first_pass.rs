@@ -4,7 +4,7 @@ use kyoho_core::{Pooled, Result, memory};
 use kyoho_laws::simd::expansions::{Expansions, Field, MAX_CHILDREN, Number, Sorted, Tests};
 
 use super::octree::Octree;
-use super::sinks::Extent;
+use super::sinks::{Extent, Softenings};
 use super::sources::Sources;
 use super::walk::{Handed, Pass, Sorting, sink_cell};
 use crate::criterion;
@@ -17,6 +17,7 @@ pub struct Coarse<'a, E: Number> {
     pub extents: &'a [Extent],
     /// The coordinates of sinks, in the units of the tree of sources.
     pub positions: &'a [Pooled<f64>; 3],
+    pub softenings: &'a Softenings,
     pub tests: Tests<E>,
     pub variation: f64,
 }
@@ -40,7 +41,7 @@ impl<E: Number> Pass for Coarse<'_, E> {
         out: &mut [[f64; 2]],
     ) -> Result<bool> {
         let (extent, of_cell) = (&self.extents[cell], &self.tree.cells[cell]);
-        let sink = sink_cell(extent.center, extent.radius, 0.0, of_cell.is_leaf());
+        let sink = sink_cell((extent.center, extent.radius), self.softenings.largest(cell), 0.0, of_cell.is_leaf());
         let mut field = *state;
         let test = |list: &[u32], sorted: Sorted| {
             let lists = [sorted.opened, sorted.kept];
@@ -56,7 +57,7 @@ impl<E: Number> Pass for Coarse<'_, E> {
                 // The accelerations of its sinks differ.
                 for (out, sink) in out.iter_mut().zip(of_cell.body_range()) {
                     let position = std::array::from_fn(|k| self.positions[k][sink]);
-                    let of_sink = sink_cell(position, 0.0, 0.0, true);
+                    let of_sink = sink_cell((position, 0.0), [self.softenings.of_body(sink), 0.0], 0.0, true);
                     let mut field = state.shifted(extent.center, position);
                     let test = |list: &[u32], sorted: Sorted| {
                         let lists = [sorted.opened, sorted.kept];

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use kyoho_core::{CHUNK, IndexRange, Result, memory};
-use kyoho_laws::expansion::MAX_COMPONENTS;
 use kyoho_laws::lanes::MAX_LANES;
 use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::tile::{Group, LaneSums, Tile};
@@ -18,14 +17,14 @@ const SOURCES_OF_TILE: usize = CHUNK - MAX_LANES;
 /// The most sinks whose near sums are made at a time.
 const SINKS_AT_ONCE: usize = 256;
 
-impl<E: Number> Walk<'_, '_, E> {
+impl<E: Number, const TERMS: usize> Walk<'_, '_, E, TERMS> {
     /// Makes the forces of a group: its local expansion, and the sums over the cells of a list.
     /// Returns the number of pairs.
     pub(super) fn near(
         &self,
         sinks: Range<usize>,
-        (center, radius): ([f64; 3], f64),
-        local: &[E; MAX_COMPONENTS],
+        (center, radius, softening2): ([f64; 3], f64, f64),
+        local: &[E; TERMS],
         cells: &[u32],
         scratch: &mut Scratch<E>,
         out: &mut [[f64; 4]],
@@ -50,7 +49,14 @@ impl<E: Number> Walk<'_, '_, E> {
             let places = &self.places[first..end];
             let group = |members: Range<usize>| {
                 let positions = std::array::from_fn(|k| &positions[k][members.clone()]);
-                Group::at_rest(positions, &places[members.clone()], self.softening2, kernel.limbs())
+                let (places, limbs) = (&places[members.clone()], kernel.limbs());
+                match self.softenings.are_own() {
+                    false => Group::at_rest(positions, places, |_| self.softening2, limbs),
+                    true => {
+                        let of_sink = |sink: usize| self.softenings.of_body(first + members.start + sink);
+                        Group::at_rest(positions, places, of_sink, limbs)
+                    }
+                }
             };
             lanes.pack_groups(count, in_groups(count, kernel.lanes()), kernel.lanes(), group)?;
             let summation = Summation::new(kernel, lanes, interaction, units, true);
@@ -66,11 +72,11 @@ impl<E: Number> Walk<'_, '_, E> {
             sums.reserve(count, interaction.n_outputs, false)?;
             sums.reset(count, interaction.n_outputs, false);
             summation.add(packed, &lane_sums[..packed.len()], (sums, 0));
-            self.add_values(local, positions, rows, radius)?;
+            self.add_values(local, positions, rows, (first, radius, softening2))?;
             for sink in 0..count {
                 let row = &mut out[first - sinks.start + sink];
                 for k in 0..4 {
-                    let far = rows[3 + k][sink].to_f64() * units.sum_unit(k);
+                    let far = rows[4 + k][sink].to_f64() * units.sum_unit(k);
                     row[k] = sums.values[sink * 4 + k] + if k == 0 { -far } else { far };
                 }
                 self.leave_out(first + sink, ranges, row);
@@ -88,7 +94,7 @@ impl<E: Number> Walk<'_, '_, E> {
         points.clear();
         for number in cells {
             let cell = &self.sources.tree.cells[*number as usize];
-            if cell.is_point() {
+            if self.sources.is_one_body(*number as usize) {
                 memory::push(points, *number, "near cells")?;
                 continue;
             }
@@ -120,6 +126,7 @@ impl<E: Number> Walk<'_, '_, E> {
                 let count = range.len().min(SOURCES_OF_TILE - filled);
                 let some = (range.start, count);
                 self.expansions.gather(bodies, some, center, self.with.kernel.limbs(), (tile, filled));
+                self.fill_softenings(tile, (filled, some));
                 if let Some(alike) = self.alike {
                     let firsts = &alike.firsts[range.start..range.start + count];
                     tile.indices_mut()[filled..filled + count].copy_from_slice(firsts);
@@ -146,6 +153,16 @@ impl<E: Number> Walk<'_, '_, E> {
         }
     }
 
+    /// Puts the softenings of `some` bodies into a tile, where each body has its own.
+    fn fill_softenings(&self, tile: &mut Tile<E>, (filled, (first, count)): (usize, (usize, usize))) {
+        if !self.softenings.are_own() {
+            return;
+        }
+        let row = (self.with.kernel.rows() - 1) * CHUNK + filled;
+        let softenings2 = &self.sources.softenings2[first..first + count];
+        tile.rows_mut()[row..].iter_mut().zip(softenings2).for_each(|(to, of_body)| *to = E::from_f64(*of_body));
+    }
+
     /// Puts all bodies of a cell, which are in one point, into a tile as one source, which no sink
     /// leaves out: its own one is taken out of the sums.
     fn gather_point(&self, number: u32, center: [f64; 3], (tile, place): (&mut Tile<E>, usize)) {
@@ -153,17 +170,19 @@ impl<E: Number> Walk<'_, '_, E> {
         let first = tree.cells[number as usize].first_body as usize;
         let (bodies, limbs) = ([&x[..], &y[..], &z[..], &masses[..]], self.with.kernel.limbs());
         self.expansions.gather(bodies, (first, 1), center, limbs, (tile, place));
+        self.fill_softenings(tile, (place, (first, 1)));
         tile.rows_mut()[place] = moments[number as usize * self.expansions.stride()];
         tile.indices_mut()[place] = OF_NO_SINK;
     }
 
-    /// Makes the values of a local expansion at positions relative to its centre.
+    /// Makes the values of a local expansion of a radius and a softening for sinks from the first on, at
+    /// positions relative to its centre.
     fn add_values(
         &self,
-        local: &[E; MAX_COMPONENTS],
+        local: &[E; TERMS],
         positions: &[Vec<f64>; 3],
-        rows: &mut [Vec<E>; 7],
-        radius: f64,
+        rows: &mut [Vec<E>; 8],
+        (first, radius, softening2): (usize, f64, f64),
     ) -> Result<()> {
         let count = positions[0].len();
         let padded = count.next_multiple_of(MAX_LANES);
@@ -176,9 +195,13 @@ impl<E: Number> Walk<'_, '_, E> {
             for (row, positions) in rows.iter_mut().zip(positions) {
                 row.iter_mut().zip(positions).for_each(|(to, position)| *to = E::from_f64(*position));
             }
-            let [x, y, z, values @ ..] = rows;
-            let [a, b, c, d] = values;
-            self.expansions.values(local, [&x[..], &y[..], &z[..]], [&mut a[..], &mut b[..], &mut c[..], &mut d[..]]);
+            if self.softenings.are_own() {
+                let difference = |sink: usize| E::from_f64(self.softenings.of_body(first + sink) - softening2);
+                rows[3].iter_mut().zip(0..count).for_each(|(to, sink)| *to = difference(sink));
+            }
+            let [x, y, z, softenings2, a, b, c, d] = rows;
+            let values = [&mut a[..], &mut b[..], &mut c[..], &mut d[..]];
+            self.expansions.values(local, [&x[..], &y[..], &z[..], &softenings2[..]], values);
         }
         Ok(())
     }
@@ -194,7 +217,11 @@ impl<E: Number> Walk<'_, '_, E> {
                 continue;
             }
             let r: [f64; 3] = std::array::from_fn(|k| self.sources.positions[k][source] - self.positions[k][sink]);
-            let s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + self.softening2;
+            let softening2 = match self.softenings.are_own() {
+                false => self.softening2,
+                true => self.softenings.of_body(sink) + self.sources.softenings2[source],
+            };
+            let s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + softening2;
             if s2 > 0.0 {
                 let inverse = 1.0 / s2.sqrt();
                 let potential = self.sources.masses[source] * inverse;

@@ -2,14 +2,16 @@
 
 use crate::criterion::{self, FIRST_CUT};
 use kyoho_core::{Pooled, Result};
-use kyoho_laws::simd::expansions::{Expansions, Number, Tests};
+use kyoho_laws::expansion::MAX_COMPONENTS;
+use kyoho_laws::simd::expansions::{Expansions, Kind, Number, Tests};
+use kyoho_laws::softened_expansion::MAX_TERMS;
 
 use super::first_pass::Coarse;
 use super::octree::Octree;
 use super::second_pass::Walk;
-use super::sinks::{self, Extent};
+use super::sinks::{self, Extent, Softenings};
 use super::sources::{Sources, Spread, TreeUnits};
-use super::sums::{Alike, Counts, Points, Settings, TreeSums, gathered, put_back};
+use super::sums::{Alike, Counts, Points, Settings, TreeSums, gathered, put_back, sorted};
 use super::walk;
 
 /// The trees of the sources and of the sinks, which may be one.
@@ -26,6 +28,7 @@ pub struct Passes<E: Number> {
     /// The tree of the sinks with their coordinates, if it is another one than that of the sources.
     own: Option<(Octree, [Pooled<f64>; 3])>,
     pub extents: Pooled<Extent>,
+    softenings: Softenings,
     pub settings: Settings,
     /// The cells of sources that a walk begins with.
     pub roots: Vec<u32>,
@@ -40,7 +43,7 @@ pub struct Limits {
     pub cut: f64,
     /// The least squared distance.
     pub least2: f64,
-    /// The squared softening, in the units of the tree.
+    /// The squared softening of all pairs, in the units of the tree; 0 where each body has its own.
     pub softening2: f64,
 }
 
@@ -75,7 +78,17 @@ impl<E: Number> Passes<E> {
         let has_negative = spread.has_negative != 0;
         let bodies = (sources.positions, sources.masses);
         let mut of_sources = Sources::<E>::new(trees.of_sources, bodies, (units, has_negative), on)?;
-        let expansions = E::expansions(settings.level, settings.order, has_negative || units.has_tiny_cells);
+        let has_own = !sources.softenings2.is_empty();
+        if has_own {
+            let factor = units.length * units.length;
+            of_sources.softenings2 = sorted(&of_sources.tree.order, on, (sources.softenings2, factor))?;
+        }
+        let kind = match has_negative || units.has_tiny_cells {
+            _ if has_own => Kind::Softened,
+            true => Kind::WithDipoles,
+            false => Kind::Plain,
+        };
+        let expansions = E::expansions(settings.level, settings.order, kind);
         of_sources.expand(&*expansions, settings.criterion, sources.positions, on)?;
         let scaled = |body: usize| {
             let [x, y, z] = sinks.positions[body].map(|coordinate| coordinate * units.length);
@@ -92,11 +105,16 @@ impl<E: Number> Passes<E> {
             None => (&of_sources.tree, &of_sources.positions),
             Some((tree, positions)) => (tree, positions),
         };
-        let extents = sinks::extents::<E>(sink_tree, positions, &units, on)?;
+        let mut extents = sinks::extents::<E>(sink_tree, positions, &units, on)?;
+        let softenings = match has_own {
+            true => Softenings::new(sink_tree, on, (sinks.softenings2, units.length * units.length))?,
+            false => Softenings::default(),
+        };
+        softenings.refuse_wide(&mut extents, &units);
         let accelerations = with.pool.unwritten(sinks.positions.len(), [0.0; 2], "accelerations of sinks")?;
         let roots = kyoho_core::memory::collected((0..1).take(of_sources.tree.cells.len()), "roots of trees")?;
         let settings = *settings;
-        Ok(Passes { sources: of_sources, expansions, own, extents, settings, roots, accelerations })
+        Ok(Passes { sources: of_sources, expansions, own, extents, softenings, settings, roots, accelerations })
     }
 
     /// Returns the tree of the sinks, and their coordinates in sorted order.
@@ -129,8 +147,11 @@ impl<E: Number> Passes<E> {
         Limits { cut: self.settings.cut(), least2, softening2: self.softening2() }
     }
 
-    /// Returns the squared softening in the units of the tree.
+    /// Returns the squared softening of all pairs in the units of the tree.
     fn softening2(&self) -> f64 {
+        if self.softenings.are_own() {
+            return 0.0;
+        }
         let length = self.sources.units.length;
         self.settings.softening2 * length * length
     }
@@ -140,6 +161,7 @@ impl<E: Number> Passes<E> {
             softening2: E::from_f64(limits.softening2),
             cut2: E::from_f64(limits.cut * limits.cut),
             least2: E::from_f64(limits.least2),
+            most_spread: E::from_f64(self.settings.most_spread()),
             by_angle: self.settings.is_by_angle(),
         }
     }
@@ -155,6 +177,7 @@ impl<E: Number> Passes<E> {
             tree,
             extents: &self.extents,
             positions,
+            softenings: &self.softenings,
             tests: self.tests(self.first_limits()),
             variation,
         };
@@ -176,9 +199,22 @@ impl<E: Number> Passes<E> {
         (places, alike): (&[i32], Option<&Alike>),
         forces: &mut [[f64; 4]],
     ) -> Result<Counts> {
+        match self.softenings.are_own() {
+            false => self.second_in::<MAX_COMPONENTS>(with, (places, alike), forces),
+            true => self.second_in::<MAX_TERMS>(with, (places, alike), forces),
+        }
+    }
+
+    /// Does as [`Passes::second`] does, with local expansions of so many numbers.
+    fn second_in<const TERMS: usize>(
+        &self,
+        with: &TreeSums<E>,
+        (places, alike): (&[i32], Option<&Alike>),
+        forces: &mut [[f64; 4]],
+    ) -> Result<Counts> {
         let (tree, positions) = self.sinks();
         let limits = self.limits();
-        let walk = Walk {
+        let walk = Walk::<E, TERMS> {
             with,
             sources: &self.sources,
             expansions: &*self.expansions,
@@ -191,6 +227,7 @@ impl<E: Number> Passes<E> {
             accelerations: &self.accelerations,
             tolerance: self.settings.tolerance(),
             softening2: limits.softening2,
+            softenings: &self.softenings,
         };
         let mut counts = Counts::default();
         let mut sorted = with.pool.unwritten(forces.len(), [0.0; 4], "forces")?;

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use kyoho_core::{Pooled, Result, Sums, memory};
-use kyoho_laws::expansion::MAX_COMPONENTS;
 use kyoho_laws::lanes::MAX_LANES;
 use kyoho_laws::simd::expansions::{Expansions, MAX_CHILDREN, Number, Tests};
 use kyoho_laws::simd::tile::{LaneSums, Tile};
@@ -11,7 +10,7 @@ use kyoho_methods::cpu::lanes::SinkLanes;
 
 use super::cell_list::CellList;
 use super::octree::Octree;
-use super::sinks::Extent;
+use super::sinks::{Extent, Softenings};
 use super::sources::Sources;
 use super::sums::{Alike, Counts, TreeSums};
 use super::walk::{self, Handed, Pass, Sorting, sink_cell};
@@ -31,8 +30,8 @@ pub struct Scratch<E> {
     pub ranges: Vec<Range<usize>>,
     /// Near cells whose bodies are in one point.
     pub points: Vec<u32>,
-    /// Positions of sinks, and the values of the local expansion.
-    pub rows: [Vec<E>; 7],
+    /// Positions and softenings of sinks, and the values of the local expansion.
+    pub rows: [Vec<E>; 8],
     pub positions: [Vec<f64>; 3],
 }
 
@@ -54,8 +53,8 @@ impl<E: Number> Default for Scratch<E> {
     }
 }
 
-/// The sums over near sources and accepted expansions.
-pub struct Walk<'a, 'b, E: Number> {
+/// The sums over near sources and accepted expansions, by local expansions of so many numbers.
+pub struct Walk<'a, 'b, E: Number, const TERMS: usize> {
     pub with: &'a TreeSums<'b, E>,
     pub sources: &'a Sources<E>,
     pub expansions: &'a dyn Expansions<E>,
@@ -70,30 +69,33 @@ pub struct Walk<'a, 'b, E: Number> {
     /// The acceleration of each sink by the first pass, or of its leaf.
     pub accelerations: &'a [[f64; 2]],
     pub tolerance: f64,
+    /// The squared softening of all pairs; 0 where each body has its own.
     pub softening2: f64,
+    pub softenings: &'a Softenings,
 }
 
-impl<E: Number> Pass for Walk<'_, '_, E> {
-    type State = [E; MAX_COMPONENTS];
+impl<E: Number, const TERMS: usize> Pass for Walk<'_, '_, E, TERMS> {
+    type State = [E; TERMS];
     type Out = [f64; 4];
     type Scratch = Scratch<E>;
 
-    fn first(&self) -> [E; MAX_COMPONENTS] {
-        [E::from_f64(0.0); MAX_COMPONENTS]
+    fn first(&self) -> [E; TERMS] {
+        [E::from_f64(0.0); TERMS]
     }
 
     fn visit(
         &self,
         cell: usize,
-        state: &[E; MAX_COMPONENTS],
+        state: &[E; TERMS],
         list: &[u32],
-        (kept, states): &mut Handed<[E; MAX_COMPONENTS]>,
+        (kept, states): &mut Handed<[E; TERMS]>,
         scratch: &mut Scratch<E>,
         out: &mut [[f64; 4]],
     ) -> Result<bool> {
         let (extent, of_cell) = (&self.extents[cell], &self.tree.cells[cell]);
         let opens_all = extent.is_group && self.tests.by_angle;
-        let sink = sink_cell(extent.center, extent.radius, self.tolerance * extent.least, opens_all);
+        let (at, bound) = ((extent.center, extent.radius), self.tolerance * extent.least);
+        let sink = sink_cell(at, self.softenings.middle(cell), bound, opens_all);
         let test = walk::test(self.expansions, &self.sources.records, &self.tests, &sink);
         let most = if extent.is_group && !opens_all { MOST_NEAR } else { u32::MAX };
         let tests = scratch.sorting.sort(&self.sources.tree.cells, (list, most), kept, test)?;
@@ -108,35 +110,40 @@ impl<E: Number> Pass for Walk<'_, '_, E> {
         let mut counts = Counts { far, far_of_sinks, tests, ..Counts::default() };
         let sinks = of_cell.body_range();
         if extent.is_group {
-            counts.near = self.near(sinks, (extent.center, extent.radius), &local, kept, scratch, out)?;
+            let at = (extent.center, extent.radius, self.softenings.middle(cell)[0]);
+            counts.near = self.near(sinks, at, &local, kept, scratch, out)?;
             counts.groups = 1;
         } else if extent.is_split {
             self.split(cell, &local, kept, scratch, out, &mut counts)?;
         } else {
             memory::lengthen(states, MAX_CHILDREN, "local expansions", || self.first())?;
-            self.hand_down(&local, extent, of_cell.child_range().map(|child| self.extents[child].center), states);
+            let of_child = |child: usize| (self.extents[child].center, self.softenings.middle(child)[0]);
+            self.hand_down(&local, cell, of_cell.child_range().map(of_child), states);
         }
         scratch.counts.add(&counts);
         Ok(!extent.is_group && !extent.is_split)
     }
 }
 
-impl<E: Number> Walk<'_, '_, E> {
-    /// Shifts a local expansion to other centres. A cell that is too large for one hands none down.
+impl<E: Number, const TERMS: usize> Walk<'_, '_, E, TERMS> {
+    /// Shifts the local expansion of a cell to other centres and softenings. A cell that is too large
+    /// for one hands none down.
     fn hand_down(
         &self,
-        local: &[E; MAX_COMPONENTS],
-        extent: &Extent,
-        centers: impl ExactSizeIterator<Item = [f64; 3]>,
-        shifted: &mut [[E; MAX_COMPONENTS]],
+        local: &[E; TERMS],
+        cell: usize,
+        centers: impl ExactSizeIterator<Item = ([f64; 3], f64)>,
+        shifted: &mut [[E; TERMS]],
     ) {
+        let (extent, softening2) = (&self.extents[cell], self.softenings.middle(cell)[0]);
         if extent.radius < f64::INFINITY {
             let count = centers.len();
-            let mut shifts = [[E::from_f64(0.0); MAX_LANES]; 3];
-            for (place, to) in centers.enumerate() {
+            let mut shifts = [[E::from_f64(0.0); MAX_LANES]; 4];
+            for (place, (to, of_child)) in centers.enumerate() {
                 (0..3).for_each(|k| shifts[k][place] = E::from_f64(to[k] - extent.center[k]));
+                shifts[3][place] = E::from_f64(of_child - softening2);
             }
-            self.expansions.shift(local, &shifts, count, shifted);
+            self.expansions.shift(local, &shifts, count, shifted.as_flattened_mut());
         } else {
             shifted.fill(self.first());
         }
@@ -146,7 +153,7 @@ impl<E: Number> Walk<'_, '_, E> {
     fn split(
         &self,
         cell: usize,
-        local: &[E; MAX_COMPONENTS],
+        local: &[E; TERMS],
         list: &[u32],
         scratch: &mut Scratch<E>,
         out: &mut [[f64; 4]],
@@ -159,11 +166,13 @@ impl<E: Number> Walk<'_, '_, E> {
         while first < all.end {
             let some = first..all.end.min(first + MAX_CHILDREN);
             let center = |sink: usize| [self.positions[0][sink], self.positions[1][sink], self.positions[2][sink]];
-            let mut locals = [[E::from_f64(0.0); MAX_COMPONENTS]; MAX_CHILDREN];
-            self.hand_down(local, extent, some.clone().map(center), &mut locals);
+            let mut locals = [[E::from_f64(0.0); TERMS]; MAX_CHILDREN];
+            let of_sink = |sink: usize| (center(sink), self.softenings.of_body(sink));
+            self.hand_down(local, cell, some.clone().map(of_sink), &mut locals);
             for (sink, local) in some.clone().zip(&mut locals) {
                 let least = self.accelerations[sink][0].max(extent.floor);
-                let of_sink = sink_cell(center(sink), 0.0, self.tolerance * least, true);
+                let softening = [self.softenings.of_body(sink), 0.0];
+                let of_sink = sink_cell((center(sink), 0.0), softening, self.tolerance * least, true);
                 let test = walk::test(self.expansions, &self.sources.records, &self.tests, &of_sink);
                 counts.tests += scratch.sorting.sort(&self.sources.tree.cells, (list, u32::MAX), &mut kept, test)?;
                 let accepted = &scratch.sorting.accepted;
@@ -174,7 +183,8 @@ impl<E: Number> Walk<'_, '_, E> {
                     self.expansions.add_far(records, moments, accepted, &of_sink, self.tests.softening2, local);
                 }
                 let out = &mut out[sink - all.start..][..1];
-                counts.near += self.near(sink..sink + 1, (center(sink), 0.0), local, &kept, scratch, out)?;
+                let at = (center(sink), 0.0, self.softenings.of_body(sink));
+                counts.near += self.near(sink..sink + 1, at, local, &kept, scratch, out)?;
                 counts.groups += 1;
             }
             first = some.end;

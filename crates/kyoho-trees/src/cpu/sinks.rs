@@ -10,6 +10,7 @@ use kyoho_laws::simd::expansions::Number;
 
 use super::octree::Octree;
 use super::sources::TreeUnits;
+use super::sums::sorted;
 
 /// The number of cells that a thread takes at a time.
 const CELLS_OF_TASK: usize = 256;
@@ -30,6 +31,79 @@ pub struct Extent {
     pub is_group: bool,
     /// Whether each sink of a leaf is walked for alone.
     pub is_split: bool,
+}
+
+/// The softenings of sinks, in the units of the tree of sources, where each body has its own: halves
+/// of squares, which are 0 where pairs have one.
+#[derive(Default)]
+pub struct Softenings {
+    /// Those of sinks in sorted order.
+    of_bodies: Pooled<f64>,
+    /// The least and the largest of each cell.
+    of_cells: Pooled<[f64; 2]>,
+}
+
+impl Softenings {
+    /// Sorts those of the sinks of a tree, in units of this factor, and finds those of its cells.
+    pub fn new(
+        tree: &Octree,
+        (threads, pool): (&Threads, &BufferPool),
+        (softenings2, factor): (&[f64], f64),
+    ) -> Result<Softenings> {
+        let of_bodies = sorted(&tree.order, (threads, pool), (softenings2, factor))?;
+        let mut of_cells = pool.unwritten(tree.cells.len(), [0.0; 2], "cells of sinks")?;
+        // Children stand behind their parents.
+        for (number, cell) in tree.cells.iter().enumerate().rev() {
+            let none = [f64::INFINITY, 0.0];
+            of_cells[number] = match cell.is_leaf() {
+                true => of_bodies[cell.body_range()].iter().fold(none, |all, one| with(all, [*one; 2])),
+                false => of_cells[cell.child_range()].iter().fold(none, |all, child| with(all, *child)),
+            };
+        }
+        Ok(Softenings { of_bodies, of_cells })
+    }
+
+    /// Leaves cells without expansions whose softenings differ so much that powers of them may be out
+    /// of range.
+    pub fn refuse_wide(&self, extents: &mut [Extent], units: &TreeUnits) {
+        for (extent, [least, largest]) in extents.iter_mut().zip(&*self.of_cells) {
+            if (0.5 * (largest - least)).sqrt() > units.largest {
+                extent.radius = f64::INFINITY;
+            }
+        }
+    }
+
+    /// Whether each body has its own.
+    pub fn are_own(&self) -> bool {
+        !self.of_bodies.is_empty()
+    }
+
+    /// Returns that of a sink.
+    pub fn of_body(&self, sink: usize) -> f64 {
+        if self.are_own() { self.of_bodies[sink] } else { 0.0 }
+    }
+
+    /// Returns the middle of those of a cell, and the largest difference from it.
+    pub fn middle(&self, cell: usize) -> [f64; 2] {
+        let [least, largest] = self.of_cell(cell);
+        [0.5 * (least + largest), 0.5 * (largest - least)]
+    }
+
+    /// Returns the largest of those of a cell, by which accelerations are least, and the largest
+    /// difference from it.
+    pub fn largest(&self, cell: usize) -> [f64; 2] {
+        let [least, largest] = self.of_cell(cell);
+        [largest, largest - least]
+    }
+
+    fn of_cell(&self, cell: usize) -> [f64; 2] {
+        if self.are_own() { self.of_cells[cell] } else { [0.0; 2] }
+    }
+}
+
+/// Returns the least and the largest of two pairs of both.
+fn with(all: [f64; 2], others: [f64; 2]) -> [f64; 2] {
+    [all[0].min(others[0]), all[1].max(others[1])]
 }
 
 /// Returns the middle and the radius of each cell of a tree whose sorted bodies have these

@@ -103,6 +103,11 @@ impl Spread {
         }
     }
 
+    /// Returns the largest squared softening by which units are chosen where bodies have several: the square of 2^12 times the side of the octants of most bodies.
+    pub fn largest_softening2(&self) -> f64 {
+        power_of_two(2 * (self.side + 12))
+    }
+
     /// Returns what the units of the trees of several ranks follow from. It sorts them.
     pub fn joined(spreads: &mut [Spread]) -> Spread {
         spreads.sort_unstable_by_key(|spread| -spread.side);
@@ -162,6 +167,9 @@ pub struct Sources<E: Number> {
     pub positions: [Pooled<f64>; 3],
     /// The masses, in the units of the tree, and `MAX_LANES` zeros.
     pub masses: Pooled<f64>,
+    /// Half of the squared softening of each body, in the units of the tree, and `MAX_LANES` zeros,
+    /// where each body has its own; else empty.
+    pub softenings2: Pooled<f64>,
     /// The record of each cell.
     pub records: Pooled<CellRecord<E>>,
     /// The moments of each cell, and a row of zeros.
@@ -175,6 +183,53 @@ struct Summary {
     mass: f64,
     radius: f64,
     reach: f64,
+    softening: CellSoftening,
+}
+
+/// The softenings of the bodies of a cell, as halves of squares; 0 where pairs have one.
+#[derive(Clone, Copy, Default)]
+struct CellSoftening {
+    /// The mean, weighted by `|m|`.
+    mean: f64,
+    /// The mean square of the difference from that, weighted as well.
+    variance: f64,
+    least: f64,
+    largest: f64,
+}
+
+impl CellSoftening {
+    /// Returns those of bodies, or of cells, with their weights, of which the sum is 1.
+    fn of(parts: impl Iterator<Item = (f64, CellSoftening)> + Clone) -> CellSoftening {
+        let (mut least, mut largest, mut mean) = (f64::INFINITY, 0.0_f64, 0.0);
+        for (weight, part) in parts.clone() {
+            least = least.min(part.least);
+            largest = largest.max(part.largest);
+            mean += weight * part.mean;
+        }
+        // Of equal ones the mean need not be the same to the last digit.
+        let mean = mean.clamp(least, largest);
+        let variance = parts.map(|(weight, part)| weight * (part.variance + (part.mean - mean).powi(2))).sum();
+        CellSoftening { mean, variance, least, largest }
+    }
+
+    fn of_body(softening2: f64) -> CellSoftening {
+        CellSoftening { mean: softening2, variance: 0.0, least: softening2, largest: softening2 }
+    }
+
+    /// Returns the largest difference from the mean.
+    fn spread(&self) -> f64 {
+        (self.largest - self.mean).max(self.mean - self.least)
+    }
+
+    /// Returns an upper bound of `(sum |m| |e|^(p/2) / M)^(1/p)` for an order `p`, where `e` is the
+    /// difference of a body from the mean.
+    fn reach(&self, order: usize) -> f64 {
+        match order {
+            _ if self.variance == 0.0 => 0.0,
+            0..4 => self.variance.sqrt().sqrt(),
+            _ => root(self.spread().powf((order - 4) as f64 / 2.0) * self.variance, order),
+        }
+    }
 }
 
 impl<E: Number> Sources<E> {
@@ -190,8 +245,15 @@ impl<E: Number> Sources<E> {
             [x, y, z, masses[body] * units.mass]
         })?;
         let [x, y, z, sorted_masses] = rows;
-        let (records, moments) = (Pooled::default(), Pooled::default());
-        Ok(Sources { tree, units, has_negative, positions: [x, y, z], masses: sorted_masses, records, moments })
+        let (softenings2, records, moments) = Default::default();
+        let (positions, masses) = ([x, y, z], sorted_masses);
+        Ok(Sources { tree, units, has_negative, positions, masses, softenings2, records, moments })
+    }
+
+    /// Whether the bodies of a cell, which are many, are in one point and have one softening, so that
+    /// they act on others as one body of all their mass.
+    pub fn is_one_body(&self, cell: usize) -> bool {
+        self.tree.cells[cell].is_point() && self.records[cell].spread.to_f64() == 0.0
     }
 
     /// Returns the number of bodies.
@@ -260,7 +322,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// The memory that a thread works in: the bodies of a leaf, quantity after quantity.
 #[derive(Default)]
 struct Scratch<E> {
-    rows: [Vec<E>; 4],
+    rows: [Vec<E>; 5],
     failed: bool,
 }
 
@@ -283,13 +345,21 @@ impl<E: Number> Upward<'_, E> {
 
     /// Makes the moments of a leaf.
     fn leaf(&self, cell: &Cell, moments: &mut [E], scratch: &mut Scratch<E>) -> Summary {
-        let Sources { positions: [x, y, z], masses, .. } = self.sources;
+        let Sources { positions: [x, y, z], masses, softenings2, .. } = self.sources;
         let mut bodies = cell.body_range();
         let mut masses = &masses[bodies.clone()];
         let mass: f64 = masses.iter().map(|mass| mass.abs()).sum();
-        // Bodies in one point are one body.
+        let softening = match softenings2.get(bodies.clone()) {
+            None => CellSoftening::default(),
+            Some(softenings2) => {
+                let part = |mass_of: f64| if mass > 0.0 { mass_of.abs() / mass } else { 1.0 / f64::from(cell.bodies) };
+                let parts = masses.iter().zip(softenings2);
+                CellSoftening::of(parts.map(|(mass_of, of_body)| (part(*mass_of), CellSoftening::of_body(*of_body))))
+            }
+        };
+        // Bodies in one point are one body, if they have one softening.
         let of_point = [masses.iter().sum()];
-        if cell.is_point() {
+        if cell.is_point() && softening.spread() == 0.0 {
             masses = &of_point;
             bodies.end = bodies.start + 1;
         }
@@ -316,39 +386,50 @@ impl<E: Number> Upward<'_, E> {
             }
         }
         let (power, mut reach, mut radius2) = (self.expansions.order() as i32, 0.0, 0.0_f64);
-        let [of_masses, of_x, of_y, of_z] = &mut scratch.rows;
+        let [of_masses, of_x, of_y, of_z, of_softenings] = &mut scratch.rows;
         for body in 0..count {
             let distance = [x[body] - center[0], y[body] - center[1], z[body] - center[2]];
             of_masses[body] = E::from_f64(masses[body]);
             of_x[body] = E::from_f64(distance[0]);
             of_y[body] = E::from_f64(distance[1]);
             of_z[body] = E::from_f64(distance[2]);
+            if !softenings2.is_empty() {
+                of_softenings[body] = E::from_f64(softenings2[bodies.start + body] - softening.mean);
+            }
             let y2 = distance[0] * distance[0] + distance[1] * distance[1] + distance[2] * distance[2];
             radius2 = radius2.max(y2);
             let halves = y2.powi(power / 2);
             reach += weight(body) * if power % 2 == 0 { halves } else { halves * y2.sqrt() };
         }
-        self.expansions.moments_of_bodies(of_masses, [of_x, of_y, of_z], moments);
+        self.expansions.moments_of_bodies(of_masses, [of_x, of_y, of_z, of_softenings], moments);
         let radius = radius2.sqrt();
         let reach = if reach > 0.0 { root(reach, power as usize).min(radius) } else { radius };
-        Summary { center, mass, radius, reach }
+        Summary { center, mass, radius, reach, softening }
     }
 
     /// Makes the moments of a cell that has children.
     fn parent(&self, cell: &Cell, children: &[Summary], of_children: &[E], moments: &mut [E]) -> Summary {
         let mass: f64 = children.iter().map(|child| child.mass).sum();
         let mut center = [0.0; 3];
-        let number = self.sources.tree.cells[cell.child_range()].iter();
-        for (child, bodies) in children.iter().zip(number.map(|child| f64::from(child.bodies))) {
-            let weight = if mass > 0.0 { child.mass / mass } else { bodies / f64::from(cell.bodies) };
+        let numbers = self.sources.tree.cells[cell.child_range()].iter().map(|child| f64::from(child.bodies));
+        let weights = children.iter().zip(numbers).map(|(child, bodies)| match mass > 0.0 {
+            true => child.mass / mass,
+            false => bodies / f64::from(cell.bodies),
+        });
+        for (child, weight) in children.iter().zip(weights.clone()) {
             center.iter_mut().zip(child.center).for_each(|(sum, coordinate)| *sum += weight * coordinate);
         }
         let center = Self::rounded(center);
-        let mut shifts = [[E::from_f64(0.0); MAX_LANES]; 3];
+        let softening = match self.sources.softenings2.is_empty() {
+            true => CellSoftening::default(),
+            false => CellSoftening::of(weights.zip(children.iter().map(|child| child.softening))),
+        };
+        let mut shifts = [[E::from_f64(0.0); MAX_LANES]; 4];
         let mut radius = 0.0_f64;
         for (place, child) in children.iter().enumerate() {
             let distance: [f64; 3] = std::array::from_fn(|k| center[k] - child.center[k]);
             (0..3).for_each(|k| shifts[k][place] = E::from_f64(distance[k]));
+            shifts[3][place] = E::from_f64(child.softening.mean - softening.mean);
             radius = radius.max(length(distance) + child.radius);
         }
         if cell.bodies <= BODIES_OF_RADIUS {
@@ -360,7 +441,7 @@ impl<E: Number> Upward<'_, E> {
             radius = radius.min(cell.body_range().map(distance2).fold(0.0, f64::max).sqrt());
         }
         self.expansions.moments_of_children(of_children, &shifts, children.len(), moments);
-        Summary { center, mass, radius, reach: self.reach(radius, mass, moments) }
+        Summary { center, mass, radius, reach: self.reach(radius, mass, moments), softening }
     }
 
     /// Returns the radius `rho` of the criterion, from the traces of moments.
@@ -386,29 +467,31 @@ impl<E: Number> Upward<'_, E> {
 
     /// Returns the record of a cell.
     fn record(&self, cell: &Cell, summary: &Summary) -> CellRecord<E> {
-        let Summary { center, mass, radius, reach } = *summary;
+        let Summary { center, mass, radius, reach, softening } = *summary;
         let units = &self.sources.units;
         let reach = match self.criterion {
-            Criterion::Error { .. } => reach,
+            Criterion::Error { .. } => reach + softening.reach(self.expansions.order()),
             Criterion::Angle { theta } if cell.bodies > 1 => {
                 let cube = &self.sources.tree.cube;
                 let first = self.bodies[self.sources.tree.order[cell.first_body as usize] as usize];
                 let depth = u32::from(cell.depth);
                 let side = cube.side(depth) * units.length;
+                let spread = softening.spread().sqrt();
                 let offset = if depth > LEVELS {
                     side * SQRT_3 / 2.0
                 } else {
                     let middle = cube.middle(cube.key(first), depth);
                     length(std::array::from_fn(|k| center[k] - middle[k] * units.length))
                 };
-                side / theta + offset
+                (side + spread) / theta + offset
             }
             Criterion::Angle { .. } => 0.0,
         };
         let high = center.map(E::from_f64);
         let low = std::array::from_fn(|k| E::from_f64(center[k] - high[k].to_f64()));
+        let spread = softening.spread();
         // A little more than rounding takes away.
-        let radius = radius * (1.0 + 1e-6);
+        let radius = (radius + spread.sqrt()) * (1.0 + 1e-6);
         CellRecord {
             center: high,
             mass: E::from_f64(mass),
@@ -416,7 +499,8 @@ impl<E: Number> Upward<'_, E> {
             radius: if radius > units.largest { E::INFINITY } else { E::from_f64(radius) },
             reach: E::from_f64(reach * (1.0 + 1e-6)),
             opening: if cell.is_leaf() { E::from_f64(-1.0) } else { E::from_f64(radius) },
-            reserved: [E::from_f64(0.0); 2],
+            softening2: E::from_f64(softening.mean),
+            spread: E::from_f64(spread),
         }
     }
 }

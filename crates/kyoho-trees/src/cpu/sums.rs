@@ -11,6 +11,7 @@ use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::kernel::Kernel;
 
 use super::passes::{Passes, Trees};
+use super::sources::Spread;
 
 /// The number of bodies that a thread takes at a time.
 const PIECE: usize = 1 << 14;
@@ -26,6 +27,8 @@ pub struct Points<'a> {
     pub masses: &'a [f64],
     /// The indices. No two sources have the same.
     pub indices: &'a [i32],
+    /// Half of the squared softening of each, where all points have their own; else empty.
+    pub softenings2: &'a [f64],
 }
 
 /// How forces are computed.
@@ -35,7 +38,7 @@ pub struct Settings {
     pub order: usize,
     /// The criterion of acceptance.
     pub criterion: Criterion,
-    /// The squared softening.
+    /// The squared softening of all pairs, unless each body has its own.
     pub softening2: f64,
     /// Whether a source exerts no force on the sink that has its index.
     pub skip_own_index: bool,
@@ -65,6 +68,26 @@ impl Settings {
         match self.criterion {
             Criterion::Error { tolerance } => criterion::variation(tolerance, self.order),
             Criterion::Angle { theta } => theta / 2.0,
+        }
+    }
+
+    /// Returns the squared softening that the units of a tree follow from: that of all pairs, or where
+    /// each body has its own the largest of a pair, but for those that are far too large for the tree.
+    fn softening_of_units(&self, (sources, sinks): (Points, Points), spread: &Spread) -> f64 {
+        if sources.softenings2.is_empty() {
+            return self.softening2;
+        }
+        let most = |points: Points| points.softenings2.iter().fold(0.0_f64, |most, one| most.max(*one));
+        let least = |points: Points| points.softenings2.iter().fold(f64::INFINITY, |least, one| least.min(*one));
+        let largest = most(sources) + most(sinks);
+        largest.min(spread.largest_softening2()).max(least(sources) + least(sinks))
+    }
+
+    /// Returns the largest spread of softenings over the squared distance.
+    pub fn most_spread(&self) -> f64 {
+        match self.criterion {
+            Criterion::Error { tolerance } => criterion::most_spread(tolerance, self.order),
+            Criterion::Angle { .. } => 0.5 * self.cut() * self.cut(),
         }
     }
 
@@ -106,18 +129,33 @@ impl Counts {
     }
 }
 
+/// Returns a column for the numbers of bodies. Loops over bodies read vectors, also of the last ones.
+fn column(bodies: usize, pool: &BufferPool) -> Result<Pooled<f64>> {
+    let mut column = pool.unwritten(bodies + MAX_LANES, 0.0, "the bodies of a tree")?;
+    column[bodies..].fill(0.0);
+    Ok(column)
+}
+
+/// Returns the numbers of bodies, times a factor, in an order.
+pub fn sorted(
+    order: &[u32],
+    (threads, pool): (&Threads, &BufferPool),
+    (numbers, factor): (&[f64], f64),
+) -> Result<Pooled<f64>> {
+    let mut sorted = column(order.len(), pool)?;
+    threads.each(order.chunks(PIECE).zip(sorted.chunks_mut(PIECE)), |(order, sorted)| {
+        order.iter().zip(sorted).for_each(|(body, to)| *to = numbers[*body as usize] * factor);
+    });
+    Ok(sorted)
+}
+
 /// Calls `numbers` for each body of an order, and returns the columns of what it returns.
 pub fn gathered(
     order: &[u32],
     (threads, pool): (&Threads, &BufferPool),
     numbers: impl Fn(usize) -> [f64; 4] + Sync,
 ) -> Result<[Pooled<f64>; 4]> {
-    // Loops over bodies read vectors, also of the last ones.
-    let column = || -> Result<Pooled<f64>> {
-        let mut column = pool.unwritten(order.len() + MAX_LANES, 0.0, "the bodies of a tree")?;
-        column[order.len()..].fill(0.0);
-        Ok(column)
-    };
+    let column = || column(order.len(), pool);
     let [mut a, mut b, mut c, mut d] = [column()?, column()?, column()?, column()?];
     let rows = a.chunks_mut(PIECE).zip(b.chunks_mut(PIECE)).zip(c.chunks_mut(PIECE)).zip(d.chunks_mut(PIECE));
     threads.each(order.chunks(PIECE).zip(rows).take(order.len().div_ceil(PIECE)), |(order, (((a, b), c), d))| {
@@ -166,6 +204,7 @@ impl<E: Number> TreeSums<'_, E> {
         counts.seconds[0] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let spread = trees.spread(sources.masses);
+        let settings = &Settings { softening2: settings.softening_of_units((sources, sinks), &spread), ..*settings };
         let mut passes = Passes::new(self, trees, (sources, sinks), settings, &spread)?;
         let (places, alike) = self.places(&passes, (sources, sinks), &[], false)?;
         counts.seconds[1] = begin.elapsed().as_secs_f64();

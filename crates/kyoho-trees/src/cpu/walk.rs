@@ -222,8 +222,15 @@ impl Sorting {
     }
 }
 
-/// Returns a cell of sinks as a test reads it.
-pub fn sink_cell<E: Number>(center: [f64; 3], radius: f64, bound: f64, is_last: bool) -> SinkCell<E> {
+/// Returns a cell of sinks as a test reads it, with half of a squared softening and the largest
+/// difference from that.
+pub fn sink_cell<E: Number>(
+    (center, radius): ([f64; 3], f64),
+    [softening2, spread]: [f64; 2],
+    bound: f64,
+    is_last: bool,
+) -> SinkCell<E> {
+    let radius = radius + spread.sqrt();
     let high = center.map(E::from_f64);
     SinkCell {
         center: high,
@@ -232,6 +239,8 @@ pub fn sink_cell<E: Number>(center: [f64; 3], radius: f64, bound: f64, is_last: 
         least_part: E::from_f64(radius / MOST_PARTS),
         bound: E::from_f64(bound),
         opens: E::from_f64(if is_last { 0.0 } else { radius }),
+        softening2: E::from_f64(softening2),
+        spread: E::from_f64(spread),
     }
 }
 

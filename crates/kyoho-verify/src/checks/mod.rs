@@ -97,6 +97,7 @@ pub static CHECKS: &[Check] = &[
     quad::NEIGHBOURS,
     softenings::FORCES,
     softenings::DEVICES,
+    softenings::TREES,
     trees::ACCURACIES,
     trees::ANGLES,
     trees::STACKLESS,

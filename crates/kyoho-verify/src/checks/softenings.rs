@@ -2,10 +2,10 @@
 
 use super::prediction::moving;
 use super::repeat::bits;
-use crate::models::Random;
+use crate::models::{Random, plummer};
 use crate::reference::{Force, Predicted, force, predict_one};
 use crate::{Check, Findings, Needs, Target};
-use kyoho_core::{Forces, MAX_DERIVATIVES, Result, Sink, Source};
+use kyoho_core::{Forces, MAX_DERIVATIVES, Result, Sink, Source, TreeAccuracy, padded};
 use kyoho_engine::System;
 
 const COUNT: usize = 300;
@@ -132,6 +132,78 @@ pub const DEVICES: Check = Check {
             }
             system.start_all(COUNT, 0.0)?;
             found.push(bits(system.wait()?));
+        }
+        let is_same = found.iter().all(|bits| *bits == found[0]);
+        findings.expect(is_same, || "expected the same bits on other threads and devices, found others".into());
+        Ok(())
+    },
+};
+
+/// The bodies of a tree.
+const OF_TREE: usize = 2000;
+/// The accuracy that is asked of it.
+const ACCURACY: f64 = 1e-3;
+
+/// Bodies with softenings that differ by factors of up to 100, and none for some.
+fn bodies_of_tree() -> (Vec<Source>, Vec<f64>) {
+    let mut random = Random::new(73);
+    let sources = plummer(OF_TREE);
+    let softening = |place: usize| if place.is_multiple_of(9) { 0.0 } else { 0.2 * 100.0_f64.powf(-random.unit()) };
+    let softenings2 = (0..OF_TREE).map(softening).map(|length| length * length).collect();
+    (sources, softenings2)
+}
+
+/// The error of a force, relative to the acceleration or to half of the sum of the sizes of all pulls.
+fn error_by_tree(sink: &Sink, found: [f64; 3], sources: &[Source], softenings2: &[f64]) -> f64 {
+    let (mut sum, mut sizes) = ([0.0; 3], 0.0);
+    for (source, softening2) in sources.iter().zip(softenings2).filter(|(source, _)| source.index != sink.index) {
+        let r: [f64; 3] = std::array::from_fn(|k| source.coefficients[0][k] - sink.derivatives[0][k]);
+        let r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+        let s2 = r2 + 0.5 * (sink.softening2 + softening2);
+        let pull = if s2 > 0.0 { source.mass / (s2 * s2.sqrt()) } else { 0.0 };
+        (0..3).for_each(|k| sum[k] += pull * r[k]);
+        sizes += pull.abs() * r2.sqrt();
+    }
+    let length = |vector: [f64; 3]| vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    length(std::array::from_fn(|k| found[k] - sum[k])) / length(sum).max(0.5 * sizes)
+}
+
+pub const TREES: Check = Check {
+    name: "trees with softenings of sources",
+    promise: "with softenings of sources too a tree has its accuracy, and bits do not depend on threads and devices",
+    needs: Needs::Trees,
+    run: |target, findings| {
+        let (sources, softenings2) = bodies_of_tree();
+        let sink = |place: usize| Sink {
+            index: if place % 7 == 3 { -1 } else { place as i32 },
+            softening2: softenings2[(place + 5) % OF_TREE],
+            derivatives: padded([sources[place].coefficients[0]]),
+            ..Sink::NOTHING
+        };
+        let given: Vec<Sink> = (0..OF_TREE / 2).map(|place| sink(2 * place)).collect();
+        let mut found = Vec::new();
+        for way in [target.clone(), target.with(1, &target.setup.devices[..1]), target.with(3, &[0; 3])] {
+            let mut system = System::new(&way.setup)?;
+            system.set_tree(Some(TreeAccuracy::Error(ACCURACY)))?;
+            system.set_tree_crossover(Some(0));
+            system.prepare_softenings(true, 0)?;
+            for (address, (source, softening2)) in sources.iter().zip(&softenings2).enumerate() {
+                write(&mut system, address, source, *softening2)?;
+            }
+            let forces = system.force(OF_TREE, true, given.iter().copied())?;
+            let error =
+                |number: usize| error_by_tree(&given[number], forces.acceleration(number), &sources, &softenings2);
+            let mut errors: Vec<f64> = (0..given.len()).step_by(5).map(error).collect();
+            errors.sort_by(f64::total_cmp);
+            let [median, rare] = [50, 99].map(|part| errors[(errors.len() - 1) * part / 100]);
+            findings.expect(median <= ACCURACY && rare <= 5.0 * ACCURACY, || {
+                format!(
+                    "expected {ACCURACY:e} for half of the sinks and 5 times for 99 in 100, found {median:e}, {rare:e}"
+                )
+            });
+            let of_others = bits(forces);
+            system.start_all(OF_TREE, 0.0)?;
+            found.push((of_others, bits(system.wait()?)));
         }
         let is_same = found.iter().all(|bits| *bits == found[0]);
         findings.expect(is_same, || "expected the same bits on other threads and devices, found others".into());

@@ -46,7 +46,7 @@ unsafe fn changes(bodies: *const kyoho_bodies, are_added: bool) -> Result<Vec<(i
 ///
 /// Errors, after which no body was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_COUNT,
 /// KYOHO_BAD_OPTION (an identifier that another body has, a mass, radius or softening below 0, a
-/// group that there is not, softenings that need more groups than 16 with subsystems or a tree, or a
+/// group that there is not, softenings that need more groups than 16 with subsystems, or a
 /// stride that is not allowed),
 /// KYOHO_NOT_FINITE, KYOHO_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]

@@ -2,9 +2,11 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::{CellRecord, Field, SinkCell, Sorted, Tests};
-use crate::expansion::{MAX_COMPONENTS, Tensors, add_products, derivatives_at};
-use crate::indices::components;
+use crate::expansion::{MAX_COMPONENTS, add_products, derivatives_at};
 use crate::lanes::{Element, Lanes, MAX_LANES};
+use crate::softened_expansion::{
+    MAX_TERMS, POWERS, Powers, add_products_by_powers, derivatives_by_powers, divided, place_of_term, terms,
+};
 
 #[inline(always)]
 pub(super) fn number<L: Lanes>(value: f64) -> L {
@@ -93,8 +95,18 @@ fn distances<L: Lanes>(sink: &SinkCell<L::Element>, high: &[L; 4], low: &[L; 4])
     distances
 }
 
+/// Returns the squared softening of cells of sources and a cell of sinks.
 #[inline(always)]
-pub(super) fn test<L: Lanes, const ORDER: usize>(
+fn softening<L: Lanes, const SOFTENED: bool>(
+    sink: &SinkCell<L::Element>,
+    softening2: L::Element,
+    of_cells: impl FnOnce() -> L,
+) -> L {
+    if SOFTENED { L::splat(sink.softening2) + of_cells() } else { L::splat(softening2) }
+}
+
+#[inline(always)]
+pub(super) fn test<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
     records: &[CellRecord<L::Element>],
     list: &[u32],
     sink: &SinkCell<L::Element>,
@@ -108,11 +120,16 @@ pub(super) fn test<L: Lanes, const ORDER: usize>(
         let rows = Rows::new(records, some, L::COUNT);
         let (high, low, rest) = (rows.columns::<L>(0), rows.columns::<L>(4), rows.columns::<L>(8));
         let (mass, its_radius, [reach, opening, ..]) = (high[3], low[3], rest);
-        let s2 = squared(distances(sink, &high, &low), L::splat(tests.softening2));
+        let softening2 = softening::<L, SOFTENED>(sink, tests.softening2, || rest[2]);
+        let s2 = squared(distances(sink, &high, &low), softening2);
         let sum = its_radius + radius;
-        let is_far = L::both((sum * sum).less(s2 * L::splat(tests.cut2)), L::splat(tests.least2).less(s2));
+        let mut is_far = L::both((sum * sum).less(s2 * L::splat(tests.cut2)), L::splat(tests.least2).less(s2));
+        if SOFTENED {
+            let spread = rest[3] + L::splat(sink.spread);
+            is_far = L::both(is_far, spread.less(s2 * L::splat(tests.most_spread)));
+        }
         let bits = if tests.by_angle {
-            let d2 = s2 - L::splat(tests.softening2);
+            let d2 = s2 - softening2;
             let least = reach + radius;
             L::bits(L::both(is_far, (least * least).less(d2)))
         } else {
@@ -142,7 +159,7 @@ pub(super) fn test<L: Lanes, const ORDER: usize>(
 }
 
 #[inline(always)]
-pub(super) fn add_coarse<L: Lanes>(
+pub(super) fn add_coarse<L: Lanes, const SOFTENED: bool>(
     records: &[CellRecord<L::Element>],
     list: &[u32],
     sink: &SinkCell<L::Element>,
@@ -164,7 +181,8 @@ pub(super) fn add_coarse<L: Lanes>(
         let (high, low, rest) = (rows.columns::<L>(0), rows.columns::<L>(4), rows.columns::<L>(8));
         let (mass, its_radius, opening) = (high[3], low[3], rest[1]);
         let r = distances(sink, &high, &low);
-        let s2 = squared(r, L::splat(tests.softening2));
+        let softening2 = softening::<L, SOFTENED>(sink, tests.softening2, || rest[2]);
+        let s2 = squared(r, softening2);
         let sum = its_radius + radius;
         let is_far = L::both((sum * sum).less(s2 * L::splat(tests.cut2)), L::splat(tests.least2).less(s2));
         let all = (1_u32 << rows.count) - 1;
@@ -215,39 +233,47 @@ pub(super) fn add_coarse<L: Lanes>(
 }
 
 #[inline(always)]
-pub(super) fn add_far<L: Lanes, const ORDER: usize, const DIPOLE: bool>(
+pub(super) fn add_far<L: Lanes, const ORDER: usize, const DIPOLE: bool, const SOFTENED: bool>(
     records: &[CellRecord<L::Element>],
     moments: &[L::Element],
     list: &[u32],
     sink: &SinkCell<L::Element>,
     softening2: L::Element,
-    local: &mut [L::Element; MAX_COMPONENTS],
+    local: &mut [L::Element],
 ) {
     let zero = number::<L>(0.0);
-    let stride = components(ORDER).next_multiple_of(4);
-    assert!(moments.len() >= (records.len() + 1) * stride);
-    let mut sums: Tensors<L> = [zero; MAX_COMPONENTS];
+    let stride = terms(ORDER, SOFTENED).next_multiple_of(4);
+    assert!(moments.len() >= (records.len() + 1) * stride && local.len() >= terms(ORDER, SOFTENED));
+    let mut sums: Powers<L> = [[zero; MAX_COMPONENTS]; POWERS];
     for some in list.chunks(L::COUNT) {
         let rows = Rows::new(records, some, L::COUNT);
         let to_source = distances(sink, &rows.columns::<L>(0), &rows.columns::<L>(4));
         let r = [zero - to_source[0], zero - to_source[1], zero - to_source[2]];
-        let s2 = squared(r, L::splat(softening2));
-        let derivatives = derivatives_at::<L, ORDER>(r, s2.inverse_sqrt());
+        let s2 = squared(r, softening::<L, SOFTENED>(sink, softening2, || rows.columns::<L>(8)[2]));
         let mut row = [std::ptr::null(); MAX_LANES];
         for lane in 0..L::COUNT {
             // Lanes without a cell read the zeros.
             let cell = if lane < rows.count { rows.cells[lane] as usize } else { records.len() };
             row[lane] = moments[cell * stride..].as_ptr();
         }
-        let mut of_cells = [zero; MAX_COMPONENTS];
+        let mut of_cells = [zero; MAX_TERMS];
         for first in (0..stride).step_by(4) {
             // SAFETY: each row has `stride` numbers.
             let columns = unsafe { L::load_columns(row.map(|row| row.wrapping_add(first)).as_ptr()) };
             of_cells[first..first + 4].copy_from_slice(&columns);
         }
-        add_products::<L, ORDER, DIPOLE>(&of_cells, &derivatives, &mut sums);
+        if SOFTENED {
+            let derivatives = derivatives_by_powers::<L, ORDER>(r, s2.inverse_sqrt());
+            add_products_by_powers::<L, ORDER>(&divided::<L, ORDER>(&of_cells), &derivatives, &mut sums);
+        } else {
+            let mut moments = [zero; MAX_COMPONENTS];
+            moments[..stride].copy_from_slice(&of_cells[..stride]);
+            let derivatives = derivatives_at::<L, ORDER>(r, s2.inverse_sqrt());
+            add_products::<L, ORDER, DIPOLE>(&moments, &derivatives, &mut sums[0]);
+        }
     }
-    for place in 0..components(ORDER) {
-        local[place] = L::Element::from_f64(local[place].to_f64() + total(sums[place]));
+    for term in 0..terms(ORDER, SOFTENED) {
+        let (power, place) = place_of_term(ORDER, SOFTENED, term);
+        local[term] = L::Element::from_f64(local[term].to_f64() + total(sums[power][place]));
     }
 }

@@ -4,9 +4,13 @@
 use super::super::tile::{Tile, VECTORS_ROW};
 use super::MAX_CHILDREN;
 use super::cells::{number, total};
-use crate::expansion::{MAX_COMPONENTS, Tensors, add_source, shift_local, shift_moments, values_at};
+use crate::expansion::{MAX_COMPONENTS, add_source, shift_local, shift_moments, values_at};
 use crate::indices::{components, factorial, powers};
 use crate::lanes::{Element, Lanes, MAX_LANES, Wide};
+use crate::softened_expansion::{
+    MAX_TERMS, POWERS, Powers, add_source_by_powers, divided, place_of_term, shift_local_by_powers,
+    shift_moments_by_powers, terms, values_by_powers,
+};
 use kyoho_core::CHUNK;
 
 /// Loads the numbers from a place on of three rows.
@@ -56,43 +60,52 @@ pub(super) fn gather<W: Wide, E: Element>(
 }
 
 #[inline(always)]
-pub(super) fn moments_of_bodies<L: Lanes, const ORDER: usize>(
+pub(super) fn moments_of_bodies<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
     masses: &[L::Element],
-    [x, y, z]: [&[L::Element]; 3],
+    [x, y, z, softenings2]: [&[L::Element]; 4],
     moments: &mut [L::Element],
 ) {
-    let mut sums: Tensors<L> = [number(0.0); MAX_COMPONENTS];
+    let mut sums: Powers<L> = [[number(0.0); MAX_COMPONENTS]; POWERS];
     let count = masses.len();
     assert!(count.is_multiple_of(MAX_LANES) && [x, y, z].iter().all(|row| row.len() == count));
+    assert!(!SOFTENED || softenings2.len() == count);
     for first in (0..count).step_by(L::COUNT) {
         // SAFETY: COUNT divides MAX_LANES and so the length of each row.
-        let (mass, place) = unsafe { (L::load(masses.as_ptr().add(first)), load_row([x, y, z], first)) };
-        add_source::<L, ORDER>(mass, place, &mut sums);
+        let (mass, [x, y, z]) = unsafe { (L::load(masses.as_ptr().add(first)), load_row([x, y, z], first)) };
+        if SOFTENED {
+            // SAFETY: as above.
+            let softening2 = unsafe { L::load(softenings2.as_ptr().add(first)) };
+            add_source_by_powers::<L, ORDER>(mass, [x, y, z, softening2], &mut sums);
+        } else {
+            add_source::<L, ORDER>(mass, [x, y, z], &mut sums[0]);
+        }
     }
-    for place in 0..components(ORDER) {
-        moments[place] = L::Element::from_f64(total(sums[place]) / factorial(powers(place)));
+    for term in 0..terms(ORDER, SOFTENED) {
+        let (power, place) = place_of_term(ORDER, SOFTENED, term);
+        let factorial = factorial(powers(place)) * factorial([power, 0, 0]);
+        moments[term] = L::Element::from_f64(total(sums[power][place]) / factorial);
     }
 }
 
 #[inline(always)]
-pub(super) fn moments_of_children<L: Lanes, const ORDER: usize>(
+pub(super) fn moments_of_children<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
     children: &[L::Element],
-    shifts: &[[L::Element; MAX_LANES]; 3],
+    shifts: &[[L::Element; MAX_LANES]; 4],
     count: usize,
     moments: &mut [L::Element],
 ) {
     let zero = number::<L>(0.0);
-    let stride = components(ORDER).next_multiple_of(4);
+    let stride = terms(ORDER, SOFTENED).next_multiple_of(4);
     assert!(count <= MAX_CHILDREN && children.len() >= count * stride && moments.len() >= stride);
-    let zeros = [L::Element::from_f64(0.0); MAX_COMPONENTS];
-    let mut sums: Tensors<L> = [zero; MAX_COMPONENTS];
+    let zeros = [L::Element::from_f64(0.0); MAX_TERMS];
+    let mut sums: Powers<L> = [[zero; MAX_COMPONENTS]; POWERS];
     for first in (0..count).step_by(L::COUNT) {
         let mut row = [std::ptr::null(); MAX_LANES];
         for lane in 0..L::COUNT {
             let child = first + lane;
             row[lane] = if child < count { children[child * stride..].as_ptr() } else { zeros.as_ptr() };
         }
-        let mut of_children = [zero; MAX_COMPONENTS];
+        let mut of_children = [zero; MAX_TERMS];
         for place in (0..stride).step_by(4) {
             // SAFETY: each row has `stride` numbers.
             let columns = unsafe { L::load_columns(row.map(|row| row.wrapping_add(place)).as_ptr()) };
@@ -100,60 +113,101 @@ pub(super) fn moments_of_children<L: Lanes, const ORDER: usize>(
         }
         // SAFETY: there are MAX_LANES numbers, of which COUNT divides the number.
         let shift = unsafe { load_row([&shifts[0], &shifts[1], &shifts[2]], first) };
-        shift_moments::<L, ORDER>(shift, &mut of_children);
-        for place in 0..components(ORDER) {
-            sums[place] = sums[place] + of_children[place];
+        let mut of_children =
+            if SOFTENED { divided::<L, ORDER>(&of_children) } else { plain::<L, ORDER>(&of_children) };
+        if SOFTENED {
+            // SAFETY: as above.
+            let softening2 = unsafe { L::load(shifts[3].as_ptr().add(first)) };
+            let [x, y, z] = shift;
+            shift_moments_by_powers::<L, ORDER>([x, y, z, softening2], &mut of_children);
+        } else {
+            shift_moments::<L, ORDER>(shift, &mut of_children[0]);
+        }
+        for term in 0..terms(ORDER, SOFTENED) {
+            let (power, place) = place_of_term(ORDER, SOFTENED, term);
+            sums[power][place] = sums[power][place] + of_children[power][place];
         }
     }
-    for place in 0..components(ORDER) {
-        moments[place] = L::Element::from_f64(total(sums[place]));
+    for term in 0..terms(ORDER, SOFTENED) {
+        let (power, place) = place_of_term(ORDER, SOFTENED, term);
+        moments[term] = L::Element::from_f64(total(sums[power][place]));
     }
 }
 
+/// Returns the tensors of an expansion without powers of softenings.
 #[inline(always)]
-pub(super) fn shift<L: Lanes, const ORDER: usize>(
-    local: &[L::Element; MAX_COMPONENTS],
-    shifts: &[[L::Element; MAX_LANES]; 3],
+fn plain<L: Lanes, const ORDER: usize>(terms: &[L; MAX_TERMS]) -> Powers<L> {
+    let mut powers = [[number(0.0); MAX_COMPONENTS]; POWERS];
+    powers[0][..components(ORDER)].copy_from_slice(&terms[..components(ORDER)]);
+    powers
+}
+
+/// Returns a local expansion in each lane.
+#[inline(always)]
+fn spread<L: Lanes, const ORDER: usize, const SOFTENED: bool>(local: &[L::Element]) -> Powers<L> {
+    let mut all = [[number(0.0); MAX_COMPONENTS]; POWERS];
+    for term in 0..terms(ORDER, SOFTENED) {
+        let (power, place) = place_of_term(ORDER, SOFTENED, term);
+        all[power][place] = L::splat(local[term]);
+    }
+    all
+}
+
+#[inline(always)]
+pub(super) fn shift<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
+    local: &[L::Element],
+    shifts: &[[L::Element; MAX_LANES]; 4],
     count: usize,
-    of_children: &mut [[L::Element; MAX_COMPONENTS]],
+    of_children: &mut [L::Element],
 ) {
-    assert!(count <= MAX_CHILDREN && of_children.len() >= count);
+    let stride = local.len();
+    assert!(count <= MAX_CHILDREN && of_children.len() >= count * stride && stride >= terms(ORDER, SOFTENED));
     for first in (0..count).step_by(L::COUNT) {
-        let mut shifted: Tensors<L> = [number(0.0); MAX_COMPONENTS];
-        for place in 0..components(ORDER) {
-            shifted[place] = L::splat(local[place]);
-        }
+        let mut shifted = spread::<L, ORDER, SOFTENED>(local);
         // SAFETY: there are MAX_LANES numbers, of which COUNT divides the number.
         let by = unsafe { load_row([&shifts[0], &shifts[1], &shifts[2]], first) };
-        shift_local::<L, ORDER>(by, &mut shifted);
-        for place in 0..components(ORDER) {
+        if SOFTENED {
+            // SAFETY: as above.
+            let softening2 = unsafe { L::load(shifts[3].as_ptr().add(first)) };
+            let [x, y, z] = by;
+            shift_local_by_powers::<L, ORDER>([x, y, z, softening2], &mut shifted);
+        } else {
+            shift_local::<L, ORDER>(by, &mut shifted[0]);
+        }
+        for term in 0..terms(ORDER, SOFTENED) {
+            let (power, place) = place_of_term(ORDER, SOFTENED, term);
             let mut numbers = [L::Element::from_f64(0.0); MAX_LANES];
             // SAFETY: there are MAX_LANES numbers.
-            unsafe { shifted[place].store(numbers.as_mut_ptr()) };
+            unsafe { shifted[power][place].store(numbers.as_mut_ptr()) };
             for lane in 0..L::COUNT.min(count - first) {
-                of_children[first + lane][place] = numbers[lane];
+                of_children[(first + lane) * stride + term] = numbers[lane];
             }
         }
     }
 }
 
 #[inline(always)]
-pub(super) fn values<L: Lanes, const ORDER: usize>(
-    local: &[L::Element; MAX_COMPONENTS],
-    [x, y, z]: [&[L::Element]; 3],
+pub(super) fn values<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
+    local: &[L::Element],
+    [x, y, z, softenings2]: [&[L::Element]; 4],
     values: [&mut [L::Element]; 4],
 ) {
     let count = x.len();
     assert!(count.is_multiple_of(MAX_LANES) && y.len() == count && z.len() == count);
-    assert!(values.iter().all(|row| row.len() == count));
+    assert!(values.iter().all(|row| row.len() == count) && (!SOFTENED || softenings2.len() == count));
+    assert!(local.len() >= terms(ORDER, SOFTENED));
     for first in (0..count).step_by(L::COUNT) {
         // SAFETY: COUNT divides MAX_LANES and so the length of each row.
         let place = unsafe { load_row([x, y, z], first) };
-        let mut all: Tensors<L> = [number(0.0); MAX_COMPONENTS];
-        for place in 0..components(ORDER) {
-            all[place] = L::splat(local[place]);
-        }
-        let found = values_at::<L, ORDER>(place, all);
+        let all = spread::<L, ORDER, SOFTENED>(local);
+        let found = if SOFTENED {
+            // SAFETY: as above.
+            let softening2 = unsafe { L::load(softenings2.as_ptr().add(first)) };
+            let [x, y, z] = place;
+            values_by_powers::<L, ORDER>([x, y, z, softening2], all)
+        } else {
+            values_at::<L, ORDER>(place, all[0])
+        };
         for k in 0..4 {
             // SAFETY: as above.
             unsafe { found[k].store(values[k].as_mut_ptr().add(first)) };
