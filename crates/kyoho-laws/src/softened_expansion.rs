@@ -27,8 +27,8 @@ pub const POWERS: usize = HIGHEST_ORDER / 2 + 1;
 /// The numbers of a softened expansion of the highest order, filled up to a multiple of four.
 pub const MAX_TERMS: usize = terms(HIGHEST_ORDER, true).next_multiple_of(4);
 
-/// The tensors of each power.
-pub type Powers<L> = [Tensors<L>; POWERS];
+/// The tensors of each power: of all, or of the first alone where there are no softenings.
+pub type Powers<L, const P: usize = POWERS> = [Tensors<L>; P];
 
 /// Returns the numbers of an expansion, which has powers of softenings or none.
 pub const fn terms(order: usize, softened: bool) -> usize {
@@ -98,8 +98,8 @@ macro_rules! each_power {
 
 /// Returns the tensors of the powers whose terms stand one behind the other.
 #[inline(always)]
-pub fn divided<L: Lanes, const ORDER: usize>(terms: &[L; MAX_TERMS]) -> Powers<L> {
-    let mut powers = [[number(0.0); MAX_COMPONENTS]; POWERS];
+pub fn divided<L: Lanes, const ORDER: usize, const P: usize>(terms: &[L; MAX_TERMS]) -> Powers<L, P> {
+    let mut powers = [[number(0.0); MAX_COMPONENTS]; P];
     macro_rules! divide {
         ($power:literal, $order:literal) => {
             let (first, count) = (first_term(ORDER, $power), components($order));
@@ -129,9 +129,9 @@ pub fn derivatives_by_powers<L: Lanes, const ORDER: usize>(r: [L; 3], inverse: L
 /// Adds the products of moments and derivatives to a local expansion.
 #[inline(always)]
 pub fn add_products_by_powers<L: Lanes, const ORDER: usize>(
-    moments: &Powers<L>,
-    derivatives: &Powers<L>,
-    local: &mut Powers<L>,
+    moments: &[Tensors<L>],
+    derivatives: &[Tensors<L>],
+    local: &mut [Tensors<L>],
 ) {
     macro_rules! add {
         ($power:literal, $order:literal) => {
@@ -155,7 +155,7 @@ pub fn add_products_by_powers<L: Lanes, const ORDER: usize>(
 
 /// Shifts the centre of a local expansion, by this much in place and in half of a squared softening.
 #[inline(always)]
-pub fn shift_local_by_powers<L: Lanes, const ORDER: usize>([x, y, z, softening]: [L; 4], local: &mut Powers<L>) {
+pub fn shift_local_by_powers<L: Lanes, const ORDER: usize>([x, y, z, softening]: [L; 4], local: &mut [Tensors<L>]) {
     let factors = powers_of(softening);
     for to in 0..ORDER / 2 {
         for from in to + 1..=ORDER / 2 {
@@ -175,7 +175,7 @@ pub fn shift_local_by_powers<L: Lanes, const ORDER: usize>([x, y, z, softening]:
 /// Shifts the centre of moments, by this much in place and in half of a squared softening, which is
 /// that of the former centre from the new one.
 #[inline(always)]
-pub fn shift_moments_by_powers<L: Lanes, const ORDER: usize>([x, y, z, softening]: [L; 4], moments: &mut Powers<L>) {
+pub fn shift_moments_by_powers<L: Lanes, const ORDER: usize>([x, y, z, softening]: [L; 4], moments: &mut [Tensors<L>]) {
     macro_rules! shift {
         ($power:literal, $order:literal) => {
             shift_moments::<L, $order>([x, y, z], &mut moments[$power]);
@@ -195,7 +195,11 @@ pub fn shift_moments_by_powers<L: Lanes, const ORDER: usize>([x, y, z, softening
 /// Adds sources at these distances from a centre to the sums of `m (-y)^a e^n`, which are moments once
 /// they are divided by `a! n!`.
 #[inline(always)]
-pub fn add_source_by_powers<L: Lanes, const ORDER: usize>(mass: L, [x, y, z, softening]: [L; 4], sums: &mut Powers<L>) {
+pub fn add_source_by_powers<L: Lanes, const ORDER: usize>(
+    mass: L,
+    [x, y, z, softening]: [L; 4],
+    sums: &mut [Tensors<L>],
+) {
     let mut weight = mass;
     macro_rules! add {
         ($power:literal, $order:literal) => {
@@ -211,7 +215,10 @@ pub fn add_source_by_powers<L: Lanes, const ORDER: usize>(mass: L, [x, y, z, sof
 /// Returns the potential, with its sign turned, and the acceleration that a local expansion has at
 /// these distances from its centre, the last of which is that of half of the squared softening.
 #[inline(always)]
-pub fn values_by_powers<L: Lanes, const ORDER: usize>([x, y, z, softening]: [L; 4], mut local: Powers<L>) -> [L; 4] {
+pub fn values_by_powers<L: Lanes, const ORDER: usize>(
+    [x, y, z, softening]: [L; 4],
+    local: &mut [Tensors<L>],
+) -> [L; 4] {
     let factors = powers_of(softening);
     for from in 1..=ORDER / 2 {
         for place in 0..components(ORDER - 2 * from) {

@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use super::baseline;
 use super::tile::Tile;
 use crate::lanes::{Element, Lanes, MAX_LANES};
-use crate::softened_expansion::terms;
+use crate::softened_expansion::{POWERS, terms};
 use cells::{add_coarse, add_far, test};
 use kyoho_core::Level;
 use tensors::{gather, moments_of_bodies, moments_of_children, shift, values};
@@ -232,7 +232,11 @@ macro_rules! level {
                 records: &[CellRecord<L::Element>], moments: &[L::Element], list: &[u32], sink: &SinkCell<L::Element>,
                 softening2: L::Element, local: &mut [L::Element],
             ) {
-                add_far::<L, ORDER, DIPOLE, SOFTENED>(records, moments, list, sink, softening2, local);
+                if SOFTENED {
+                    add_far::<L, ORDER, DIPOLE, POWERS>(records, moments, list, sink, softening2, local);
+                } else {
+                    add_far::<L, ORDER, DIPOLE, 1>(records, moments, list, sink, softening2, local);
+                }
             }
 
             $(#[target_feature(enable = $features)])?
@@ -246,28 +250,44 @@ macro_rules! level {
             unsafe fn make_moments_of_bodies<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
                 masses: &[L::Element], y: [&[L::Element]; 4], moments: &mut [L::Element],
             ) {
-                moments_of_bodies::<L, ORDER, SOFTENED>(masses, y, moments);
+                if SOFTENED {
+                    moments_of_bodies::<L, ORDER, POWERS>(masses, y, moments);
+                } else {
+                    moments_of_bodies::<L, ORDER, 1>(masses, y, moments);
+                }
             }
 
             $(#[target_feature(enable = $features)])?
             unsafe fn make_moments_of_children<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
                 children: &[L::Element], shifts: &[[L::Element; MAX_LANES]; 4], count: usize, moments: &mut [L::Element],
             ) {
-                moments_of_children::<L, ORDER, SOFTENED>(children, shifts, count, moments);
+                if SOFTENED {
+                    moments_of_children::<L, ORDER, POWERS>(children, shifts, count, moments);
+                } else {
+                    moments_of_children::<L, ORDER, 1>(children, shifts, count, moments);
+                }
             }
 
             $(#[target_feature(enable = $features)])?
             unsafe fn shift_to_children<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
                 local: &[L::Element], shifts: &[[L::Element; MAX_LANES]; 4], count: usize, of_children: &mut [L::Element],
             ) {
-                shift::<L, ORDER, SOFTENED>(local, shifts, count, of_children);
+                if SOFTENED {
+                    shift::<L, ORDER, POWERS>(local, shifts, count, of_children);
+                } else {
+                    shift::<L, ORDER, 1>(local, shifts, count, of_children);
+                }
             }
 
             $(#[target_feature(enable = $features)])?
             unsafe fn make_values<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
                 local: &[L::Element], x: [&[L::Element]; 4], to: [&mut [L::Element]; 4],
             ) {
-                values::<L, ORDER, SOFTENED>(local, x, to);
+                if SOFTENED {
+                    values::<L, ORDER, POWERS>(local, x, to);
+                } else {
+                    values::<L, ORDER, 1>(local, x, to);
+                }
             }
 
             // SAFETY of all calls below: `expansions_32` and `expansions_64` hand out this object

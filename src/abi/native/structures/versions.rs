@@ -137,7 +137,7 @@ impl<S: Structure> Structures<S> {
     /// Takes the array; nothing is written to a null one.
     ///
     /// # Safety
-    /// The pointer is null, or as for [`write`], of as many structures as will be written.
+    /// The pointer is null, or as for [`write()`], of as many structures as will be written.
     pub unsafe fn new(argument: &'static str, first: *mut S, count: usize) -> Result<Structures<S>> {
         let is_none = first.is_null() || count == 0;
         // SAFETY: the caller's promise.

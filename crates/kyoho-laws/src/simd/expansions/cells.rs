@@ -5,7 +5,7 @@ use super::{CellRecord, Field, SinkCell, Sorted, Tests};
 use crate::expansion::{MAX_COMPONENTS, add_products, derivatives_at};
 use crate::lanes::{Element, Lanes, MAX_LANES};
 use crate::softened_expansion::{
-    MAX_TERMS, POWERS, Powers, add_products_by_powers, derivatives_by_powers, divided, place_of_term, terms,
+    MAX_TERMS, Powers, add_products_by_powers, derivatives_by_powers, divided, place_of_term, terms,
 };
 
 #[inline(always)]
@@ -97,12 +97,13 @@ fn distances<L: Lanes>(sink: &SinkCell<L::Element>, high: &[L; 4], low: &[L; 4])
 
 /// Returns the squared softening of cells of sources and a cell of sinks.
 #[inline(always)]
-fn softening<L: Lanes, const SOFTENED: bool>(
+fn softening<L: Lanes>(
+    are_own: bool,
     sink: &SinkCell<L::Element>,
     softening2: L::Element,
     of_cells: impl FnOnce() -> L,
 ) -> L {
-    if SOFTENED { L::splat(sink.softening2) + of_cells() } else { L::splat(softening2) }
+    if are_own { L::splat(sink.softening2) + of_cells() } else { L::splat(softening2) }
 }
 
 #[inline(always)]
@@ -120,7 +121,7 @@ pub(super) fn test<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
         let rows = Rows::new(records, some, L::COUNT);
         let (high, low, rest) = (rows.columns::<L>(0), rows.columns::<L>(4), rows.columns::<L>(8));
         let (mass, its_radius, [reach, opening, ..]) = (high[3], low[3], rest);
-        let softening2 = softening::<L, SOFTENED>(sink, tests.softening2, || rest[2]);
+        let softening2 = softening::<L>(SOFTENED, sink, tests.softening2, || rest[2]);
         let s2 = squared(distances(sink, &high, &low), softening2);
         let sum = its_radius + radius;
         let mut is_far = L::both((sum * sum).less(s2 * L::splat(tests.cut2)), L::splat(tests.least2).less(s2));
@@ -181,7 +182,7 @@ pub(super) fn add_coarse<L: Lanes, const SOFTENED: bool>(
         let (high, low, rest) = (rows.columns::<L>(0), rows.columns::<L>(4), rows.columns::<L>(8));
         let (mass, its_radius, opening) = (high[3], low[3], rest[1]);
         let r = distances(sink, &high, &low);
-        let softening2 = softening::<L, SOFTENED>(sink, tests.softening2, || rest[2]);
+        let softening2 = softening::<L>(SOFTENED, sink, tests.softening2, || rest[2]);
         let s2 = squared(r, softening2);
         let sum = its_radius + radius;
         let is_far = L::both((sum * sum).less(s2 * L::splat(tests.cut2)), L::splat(tests.least2).less(s2));
@@ -233,7 +234,7 @@ pub(super) fn add_coarse<L: Lanes, const SOFTENED: bool>(
 }
 
 #[inline(always)]
-pub(super) fn add_far<L: Lanes, const ORDER: usize, const DIPOLE: bool, const SOFTENED: bool>(
+pub(super) fn add_far<L: Lanes, const ORDER: usize, const DIPOLE: bool, const P: usize>(
     records: &[CellRecord<L::Element>],
     moments: &[L::Element],
     list: &[u32],
@@ -242,38 +243,41 @@ pub(super) fn add_far<L: Lanes, const ORDER: usize, const DIPOLE: bool, const SO
     local: &mut [L::Element],
 ) {
     let zero = number::<L>(0.0);
-    let stride = terms(ORDER, SOFTENED).next_multiple_of(4);
-    assert!(moments.len() >= (records.len() + 1) * stride && local.len() >= terms(ORDER, SOFTENED));
-    let mut sums: Powers<L> = [[zero; MAX_COMPONENTS]; POWERS];
+    let stride = terms(ORDER, P > 1).next_multiple_of(4);
+    assert!(moments.len() >= (records.len() + 1) * stride && local.len() >= terms(ORDER, P > 1));
+    let mut sums: Powers<L, P> = [[zero; MAX_COMPONENTS]; P];
     for some in list.chunks(L::COUNT) {
         let rows = Rows::new(records, some, L::COUNT);
         let to_source = distances(sink, &rows.columns::<L>(0), &rows.columns::<L>(4));
         let r = [zero - to_source[0], zero - to_source[1], zero - to_source[2]];
-        let s2 = squared(r, softening::<L, SOFTENED>(sink, softening2, || rows.columns::<L>(8)[2]));
+        let s2 = squared(r, softening::<L>(P > 1, sink, softening2, || rows.columns::<L>(8)[2]));
         let mut row = [std::ptr::null(); MAX_LANES];
         for lane in 0..L::COUNT {
             // Lanes without a cell read the zeros.
             let cell = if lane < rows.count { rows.cells[lane] as usize } else { records.len() };
             row[lane] = moments[cell * stride..].as_ptr();
         }
-        let mut of_cells = [zero; MAX_TERMS];
-        for first in (0..stride).step_by(4) {
-            // SAFETY: each row has `stride` numbers.
-            let columns = unsafe { L::load_columns(row.map(|row| row.wrapping_add(first)).as_ptr()) };
-            of_cells[first..first + 4].copy_from_slice(&columns);
-        }
-        if SOFTENED {
+        let load = |terms: &mut [L]| {
+            for first in (0..stride).step_by(4) {
+                // SAFETY: each row has `stride` numbers.
+                let columns = unsafe { L::load_columns(row.map(|row| row.wrapping_add(first)).as_ptr()) };
+                terms[first..first + 4].copy_from_slice(&columns);
+            }
+        };
+        if P > 1 {
+            let mut of_cells = [zero; MAX_TERMS];
+            load(&mut of_cells);
             let derivatives = derivatives_by_powers::<L, ORDER>(r, s2.inverse_sqrt());
-            add_products_by_powers::<L, ORDER>(&divided::<L, ORDER>(&of_cells), &derivatives, &mut sums);
+            add_products_by_powers::<L, ORDER>(&divided::<L, ORDER, P>(&of_cells), &derivatives, &mut sums);
         } else {
             let mut moments = [zero; MAX_COMPONENTS];
-            moments[..stride].copy_from_slice(&of_cells[..stride]);
+            load(&mut moments);
             let derivatives = derivatives_at::<L, ORDER>(r, s2.inverse_sqrt());
             add_products::<L, ORDER, DIPOLE>(&moments, &derivatives, &mut sums[0]);
         }
     }
-    for term in 0..terms(ORDER, SOFTENED) {
-        let (power, place) = place_of_term(ORDER, SOFTENED, term);
+    for term in 0..terms(ORDER, P > 1) {
+        let (power, place) = place_of_term(ORDER, P > 1, term);
         local[term] = L::Element::from_f64(local[term].to_f64() + total(sums[power][place]));
     }
 }
