@@ -10,7 +10,7 @@ use super::{Stepper, System};
 
 /// Fewer bodies are advanced sooner by the host.
 const LEAST: usize = 512;
-/// Fewer bodies are, where other integrators use the device at the same time.
+/// Fewer bodies are in an ensemble, whose integrators use the device at the same time.
 const LEAST_SHARED: usize = 16;
 
 impl System {
@@ -24,7 +24,7 @@ impl System {
             Some(stepper) => stepper == Stepper::Device,
             None => {
                 let leaves_small_blocks = setup.crossover.is_some_and(|pairs| pairs > 0);
-                let least = if self.devices.sharers() > 1 { LEAST_SHARED } else { LEAST };
+                let least = if self.devices.sharers() > 0 { LEAST_SHARED } else { LEAST };
                 setup.backend == Backend::Cuda && bodies >= least && !leaves_small_blocks
             }
         };

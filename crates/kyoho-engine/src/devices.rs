@@ -42,7 +42,7 @@ pub struct Devices {
     host: Vec<Box<dyn Device>>,
     /// Whether the last block is the CPU's.
     on_host: bool,
-    /// How many callers use the devices at a time.
+    /// How many callers use the devices at a time; 0 for one that is no part of an ensemble.
     sharers: usize,
     /// Whether the last block was begun on what is open now, and did not fail since.
     knows_block: bool,
@@ -141,7 +141,7 @@ impl Devices {
             partitions: Partitions::default(),
             host: Vec::new(),
             on_host: false,
-            sharers: 1,
+            sharers: 0,
             knows_block: false,
             partial_sums: PartialSums::new(interaction.n_sums(), interaction.nearest),
             progress: Progress::default(),
@@ -157,7 +157,7 @@ impl Devices {
         &self.setup
     }
 
-    /// Returns how many callers use the devices at a time.
+    /// Returns how many callers use the devices at a time, 0 for one that is no part of an ensemble.
     pub fn sharers(&self) -> usize {
         self.sharers
     }

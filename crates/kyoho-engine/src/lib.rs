@@ -203,13 +203,14 @@ impl System {
         self.devices.set_crossover(pairs);
     }
 
-    /// Returns how many systems use the devices at a time.
+    /// Returns how many systems use the devices at a time, 0 for one that is no part of an ensemble.
     pub fn sharers(&self) -> usize {
         self.devices.sharers()
     }
 
-    /// Takes one of this many shares of the devices from now on, as so many systems use them at a time. No
-    /// bits depend on it.
+    /// Takes one of this many shares of the devices from now on, as so many systems use them at a time; 0
+    /// for one that is no part of an ensemble. Bits do not depend on the number, but a GPU makes the block
+    /// steps of fewer bodies in an ensemble than otherwise.
     pub fn share_devices(&mut self, sharers: usize) {
         self.devices.share(sharers);
     }

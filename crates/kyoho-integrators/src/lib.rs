@@ -202,7 +202,7 @@ pub trait Integrator {
     fn counts(&self) -> Counts;
 
     /// Takes one of this many shares of the devices from now on, as so many integrators use them at the
-    /// same time. No bits depend on it.
+    /// same time; 0 for one that is no part of an ensemble. See [`kyoho_engine::System::share_devices`].
     fn share_devices(&mut self, sharers: usize);
 
     /// Returns how many of the block steps a device made by itself.

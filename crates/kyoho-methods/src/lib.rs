@@ -65,7 +65,7 @@ pub trait Device: Send {
     fn describe(&self) -> DeviceDescription;
 
     /// Takes one of this many shares of the device from now on, as so many callers use it at a time. No
-    /// bits depend on it.
+    /// bits depend on it. One caller takes 0 or 1.
     fn share(&mut self, _sharers: usize) {}
 
     /// Whether `start` takes the latest sources as records, before they are in the host's copy.

@@ -35,8 +35,8 @@ impl Cluster {
         Occupied { threads, is_over_ranks: self.team.is_some() }
     }
 
-    /// Advances all bodies as [`Cluster::evolve`] does, while so many clusters, this one counted, do so on
-    /// the same device. No bits depend on their number. Without a function it goes on.
+    /// Advances all bodies as [`Cluster::evolve`] does, while so many clusters of an ensemble, this one
+    /// counted, do so on the same device. No bits depend on their number. Without a function it goes on.
     pub fn evolve_beside(
         &mut self,
         sharers: usize,
@@ -45,7 +45,7 @@ impl Cluster {
     ) -> Result<Evolution> {
         self.integrator.share_devices(sharers);
         let evolution = self.evolve_if(to, block_steps, go_on);
-        self.integrator.share_devices(1);
+        self.integrator.share_devices(0);
         evolution
     }
 }

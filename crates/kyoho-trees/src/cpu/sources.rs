@@ -103,7 +103,8 @@ impl Spread {
         }
     }
 
-    /// Returns the largest squared softening by which units are chosen where bodies have several: the square of 2^12 times the side of the octants of most bodies.
+    /// Returns the largest squared softening by which units are chosen where bodies have several: the
+    /// square of 2^12 times the side of the octants of most bodies.
     pub fn largest_softening2(&self) -> f64 {
         power_of_two(2 * (self.side + 12))
     }

@@ -37,7 +37,7 @@ pub unsafe extern "C" fn kyoho_integrator_evolve(
     call_on(integrator, |cluster| {
         // SAFETY: null or a structure.
         let limits = unsafe { Limits::read(evolve_options) }.map_err(|error| cluster.refuse(error))?;
-        let outcome = evolve(cluster, (1, time), &limits, None)?;
+        let outcome = evolve(cluster, (0, time), &limits, None)?;
         if evolution.is_null() {
             return Ok(());
         }
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn kyoho_integrator_evolve(
     })
 }
 
-/// Evolves a cluster to a time, beside so many others with it. `ends` tells whether one of all was told to
+/// Evolves a cluster to a time, as one of so many of an ensemble, or with 0 alone. `ends` tells whether one of all was told to
 /// end; only its holder calls the caller's function.
 pub(super) fn evolve(
     cluster: &mut Cluster,
