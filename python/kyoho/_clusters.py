@@ -8,8 +8,6 @@ from contextlib import ExitStack
 from ctypes import byref, c_double, c_int32, c_void_p, sizeof
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-import numpy
-
 from . import _structures as structures
 from ._cluster import Cluster
 from ._errors import Error, Result
@@ -170,8 +168,3 @@ class Clusters(Sequence[Cluster]):
             raise Error(f"clusters[{failed[0]}]: {error}", error.result) if failed else error
         ended = zip(self, evolutions)
         return [cluster._evolution(evolution, listening.end) for cluster, evolution in ended]
-
-    @property
-    def times(self) -> numpy.ndarray[Any, numpy.dtype[numpy.float64]]:
-        """The time of each."""
-        return numpy.array([float(cluster._plain("time", cluster.time, "time")) for cluster in self])
