@@ -53,9 +53,9 @@ def test_what_is_given_for_one_evolution_holds_for_each():
     with filled() as clusters:
         ended = clusters.evolve(1.0, block_steps=2)
         assert [evolution.end for evolution, size in zip(ended, SIZES) if size > 1] == ["block steps"] * 4
-        ended = clusters.evolve(100.0, seconds=0.0)
+        ended = clusters.evolve(1e7, seconds=0.0)
         assert {evolution.end for evolution, size in zip(ended, SIZES) if size > 1} == {"seconds"}
-        ended = clusters.evolve(200.0, progress=lambda time, steps: True, progress_seconds=0)
+        ended = clusters.evolve(2e7, progress=lambda time, steps: True, progress_seconds=0)
         assert {evolution.end for evolution, size in zip(ended, SIZES) if size > 1} == {"progress"}
 
 
