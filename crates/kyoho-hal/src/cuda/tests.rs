@@ -177,7 +177,9 @@ fn everything_is_given_back_once() {
     {
         let _stream = Stream::new(&context).unwrap();
         let _event = Event::new(&context, true).unwrap();
-        let _memory = Memory::new(&context, 0, "nothing").unwrap();
+        let _memory = Memory::new(&context, 8, "a number").unwrap();
+        // The driver has no memory without a byte.
+        let _nothing = Memory::new(&context, 0, "nothing").unwrap();
         let _pinned = Pinned::new(&context, 0, "nothing").unwrap();
         let _module = Module::new(&context, CUBIN).unwrap();
         // SAFETY: the words outlive it.

@@ -135,6 +135,7 @@ impl Hermite {
         self.members.clear();
         // Other bodies may be at their places.
         self.passages.clear();
+        self.subsystems.as_mut().map_or(Ok(()), |subsystems| subsystems.make_room(n))?;
         memory::reserve(&mut self.moving, n, "bodies between meetings")?;
         memory::reserve(&mut self.members, n, WHAT)
     }
@@ -225,10 +226,14 @@ impl Integrator for Hermite {
     }
 
     fn start(&mut self) -> Result<()> {
+        let before = match &self.subsystems {
+            Some(subsystems) => Some((subsystems.copied()?, subsystems.all().1)),
+            None => None,
+        };
         let outcome = self.start_all();
-        if let (Err(_), Some(subsystems)) = (&outcome, &mut self.subsystems) {
-            // They are found again by the next start.
-            subsystems.set(Vec::new(), subsystems.all().1);
+        if let (Err(_), Some((before, radius)), Some(subsystems)) = (&outcome, before, &mut self.subsystems) {
+            // The next start finds them with the digits that they have.
+            subsystems.set(before, radius);
         }
         outcome
     }
