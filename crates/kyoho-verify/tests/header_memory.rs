@@ -432,9 +432,7 @@ fn integrators(order: i32, accuracy: f64, subsystem_radius: f64) -> Vec<u64> {
     swept!(kyoho_integrator_evolve(integrator, 1.0 / 16.0, ptr::null(), &raw mut evolution));
     let (ensemble, until, mut code) = ([integrator], 5.0 / 64.0, -1);
     let all = (ensemble.as_ptr(), &raw const until, ptr::null(), &raw mut evolution, &raw mut code);
-    if subsystem_radius == 0.0 {
-        swept!(kyoho_integrators_evolve(1, all.0, all.1, all.2, all.3, all.4));
-    }
+    swept!(kyoho_integrators_evolve(1, all.0, all.1, all.2, all.3, all.4));
     let (mut kinetic, mut potential) = (0.0, 0.0);
     swept!(kyoho_integrator_energies(integrator, &raw mut kinetic, &raw mut potential));
     bits.extend([kinetic, potential].map(f64::to_bits));

@@ -16,7 +16,7 @@ use super::{Hermite, WHAT, hidden};
 impl Hermite {
     /// Advances all bodies to the end of the interval, or to where it ends before.
     pub(super) fn advance_all(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
-        (self.approach, self.energy_jump, self.reached) = (None, None, 0.0);
+        (self.approach, self.energy_jump) = (None, None);
         self.encounters.iter_mut().for_each(Encounters::clear);
         self.number()?;
         self.name_members(|numbering, place| numbering.number(place));

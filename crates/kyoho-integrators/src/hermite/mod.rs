@@ -135,7 +135,6 @@ impl Hermite {
         self.members.clear();
         // Other bodies may be at their places.
         self.passages.clear();
-        self.subsystems.as_mut().map_or(Ok(()), |subsystems| subsystems.make_room(n))?;
         memory::reserve(&mut self.moving, n, "bodies between meetings")?;
         memory::reserve(&mut self.members, n, WHAT)
     }
@@ -189,6 +188,17 @@ impl Hermite {
         self.name_members(|numbering, number| numbering.place(number));
     }
 
+    /// Does something after whose failure subsystems are as before, with the digits of their motion.
+    fn or_subsystems_as_before<T>(&mut self, act: impl FnOnce(&mut Hermite) -> Result<T>) -> Result<T> {
+        let Some(subsystems) = &self.subsystems else { return act(self) };
+        let (before, radius) = (subsystems.copied()?, subsystems.all().1);
+        let outcome = act(self);
+        if let (Err(_), Some(subsystems)) = (&outcome, &mut self.subsystems) {
+            subsystems.set(before, radius);
+        }
+        outcome
+    }
+
     /// Gives members of subsystems their numbers in place of places, or the other way.
     fn name_members(&mut self, name: impl Fn(&Numbering, usize) -> usize) {
         if let Some(subsystems) = &mut self.subsystems {
@@ -204,13 +214,8 @@ fn hidden(subsystems: Option<&Subsystems>, number: usize) -> bool {
 
 impl Integrator for Hermite {
     fn advance(&mut self, go_on: &mut GoOn) -> Result<Option<Approach>> {
-        let Some(subsystems) = &self.subsystems else { return self.advance_all(go_on) };
-        let (before, radius) = (subsystems.copied()?, subsystems.all().1);
-        let outcome = self.advance_all(go_on);
-        if let (Err(_), Some(subsystems)) = (&outcome, &mut self.subsystems) {
-            subsystems.set(before, radius);
-        }
-        outcome
+        self.reached = 0.0;
+        self.or_subsystems_as_before(|hermite| hermite.advance_all(go_on))
     }
 
     fn reached(&self) -> f64 {
@@ -226,16 +231,7 @@ impl Integrator for Hermite {
     }
 
     fn start(&mut self) -> Result<()> {
-        let before = match &self.subsystems {
-            Some(subsystems) => Some((subsystems.copied()?, subsystems.all().1)),
-            None => None,
-        };
-        let outcome = self.start_all();
-        if let (Err(_), Some((before, radius)), Some(subsystems)) = (&outcome, before, &mut self.subsystems) {
-            // The next start finds them with the digits that they have.
-            subsystems.set(before, radius);
-        }
-        outcome
+        self.or_subsystems_as_before(Hermite::start_all)
     }
 
     fn set_subsystems(&mut self, rules: Option<SubsystemRules>) -> Result<()> {

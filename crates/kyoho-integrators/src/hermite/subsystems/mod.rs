@@ -111,11 +111,6 @@ impl Subsystems {
         self.name_roles(bodies)
     }
 
-    /// Makes room for the places of all bodies.
-    pub fn make_room(&mut self, bodies: usize) -> Result<()> {
-        self.bodies.begin(bodies)
-    }
-
     /// Notes where all bodies are.
     pub fn see_all(&mut self, moving: &[Moving]) -> Result<()> {
         self.bodies.begin(moving.len())?;
