@@ -6,22 +6,20 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from ctypes import byref, c_double, c_int32, c_void_p, sizeof
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _structures as structures
 from ._cluster import Cluster
 from ._errors import Error, Result
+from ._handle import Closing
 from ._library import failure, library
 from ._listening import SECONDS, Listening
 from ._numbers import integer, is_single
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import TracebackType
 
     from ._evolution import Evolution
-
-    Self = TypeVar("Self", bound="Clusters")
 
 
 def _in_a_thread(call: Callable[[], int]) -> Error | None:
@@ -42,7 +40,7 @@ def _in_a_thread(call: Callable[[], int]) -> Error | None:
     return failures[0] if failures else None
 
 
-class Clusters(Sequence[Cluster]):
+class Clusters(Closing, Sequence[Cluster]):
     """Small clusters, each with its own bodies, steps and time, that evolve at the same time.
 
     On a GPU up to 128 at a time share it, and take little longer than one. On CPUs each has a thread.
@@ -92,14 +90,6 @@ class Clusters(Sequence[Cluster]):
 
     def __repr__(self) -> str:
         return f"<kyoho.Clusters, {len(self)} of them>"
-
-    def __enter__(self: Self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes all of them."""

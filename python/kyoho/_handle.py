@@ -12,13 +12,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    Self = TypeVar("Self", bound="Handle")
+    Self = TypeVar("Self", bound="Closing")
 
 
 _PROCESS = os.getpid
 
 
-class Handle:
+class Closing:
+    """Something that is closed at the end of a ``with`` statement."""
+
+    __slots__ = ()
+
+    def close(self) -> None:
+        """Frees its memory and devices. It is no error if that was done before."""
+        raise NotImplementedError
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Handle(Closing):
     """Something of the library that belongs to the process that made it. What could not be made can
     go too.
     """
@@ -45,14 +63,6 @@ class Handle:
     def close(self) -> None:
         """Frees its memory and devices. It is no error if that was done before."""
         check(self._freed())
-
-    def __enter__(self: Self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         try:
