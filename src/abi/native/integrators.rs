@@ -1,8 +1,9 @@
 //! Integrators: bodies that come, go, change and evolve.
 //!
 //! `creation` makes them. `bodies`, `groups`, `fields` and `laws` have what moves and acts, and
-//! `evolution` advances it, and `ensembles` several at the same time; `encounters` and `energies` tell what came of that. `states` lets other
-//! integrators go on, and `units` has constants. Here are the handles of all.
+//! `evolution` advances it, and `ensembles` several at the same time; `encounters` and `energies` tell
+//! what came of that. `states` lets other integrators go on, and `units` has constants. Here are the
+//! handles of all.
 
 mod bodies;
 mod creation;

@@ -46,8 +46,8 @@ pub unsafe extern "C" fn kyoho_integrator_evolve(
     })
 }
 
-/// Evolves a cluster to a time, as one of so many of an ensemble, or with 0 alone. `ends` tells whether one of all was told to
-/// end; only its holder calls the caller's function.
+/// Evolves a cluster to a time, as one of so many of an ensemble, or with 0 alone. `ends` tells whether
+/// one of all was told to end; only its holder calls the caller's function.
 pub(super) fn evolve(
     cluster: &mut Cluster,
     (sharers, time): (usize, f64),

@@ -107,8 +107,8 @@ pub fn acts(mass: f64, extent: f64) -> impl Fn(f64, f64) -> f64 {
 
 impl Surroundings {
     /// Returns what acts during a step on a subsystem with this extent. `centre` is its centre of mass, and
-    /// `others` has the other bodies that act, see [`acts`], their masses times the gravitational constant, each with the time
-    /// that has passed since its last step at the start.
+    /// `others` has the other bodies that act, see [`acts`], their masses times the gravitational constant,
+    /// each with the time that has passed since its last step at the start.
     pub fn new<'a>(
         scheme: &Scheme,
         (centre, since): (&Body, f64),
