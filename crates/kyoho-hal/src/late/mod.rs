@@ -69,13 +69,19 @@ struct Job {
 struct Queue {
     device: usize,
     jobs: VecDeque<Job>,
-    /// The pieces of work that have ended.
+    /// The pieces of work that were begun, and of those the ones that have ended. One that a thread
+    /// does now is among neither `jobs` nor the ended.
+    begun: u64,
     ended: u64,
 }
 
 impl Queue {
     fn end(&self, number: usize) -> Spot {
-        Spot { queue: number, behind: self.ended + self.jobs.len() as u64 }
+        Spot { queue: number, behind: self.begun }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended == self.begun
     }
 }
 
@@ -131,7 +137,7 @@ impl Schedule {
     /// Whether all work has ended and nothing was done to memory that it used.
     pub fn is_clean(&self) -> bool {
         let state = self.state();
-        state.faults.is_empty() && state.queues.iter().all(|queue| queue.jobs.is_empty())
+        state.faults.is_empty() && state.queues.iter().all(Queue::has_ended)
     }
 
     /// Leaves out the wait of a number, as a library would do that lacks it.
@@ -154,7 +160,7 @@ impl Schedule {
     /// Returns the number of a further queue of a device.
     pub fn add_queue(&self, device: usize) -> usize {
         let mut state = self.state();
-        state.queues.push(Queue { device, jobs: VecDeque::new(), ended: 0 });
+        state.queues.push(Queue { device, jobs: VecDeque::new(), begun: 0, ended: 0 });
         state.queues.len() - 1
     }
 
@@ -203,10 +209,10 @@ impl Schedule {
 
     /// Lets some work go on, if there is any, and returns whether a queue has none left.
     pub fn has_ended(&self, queue: usize) -> bool {
-        if !self.state().queues[queue].jobs.is_empty() {
+        if !self.state().queues[queue].has_ended() {
             self.step();
         }
-        self.state().queues[queue].jobs.is_empty()
+        self.state().queues[queue].has_ended()
     }
 
     /// Waits for all work of a device.
@@ -274,7 +280,10 @@ impl Schedule {
     }
 
     fn push(&self, queue: usize, job: Job) {
-        self.state().queues[queue].jobs.push_back(job);
+        let mut state = self.state();
+        let queue = &mut state.queues[queue];
+        queue.begun += 1;
+        queue.jobs.push_back(job);
     }
 
     /// Does a piece of work that can be done, of a queue that is drawn, if there is any.
@@ -317,7 +326,8 @@ impl State {
     /// not to be left out.
     fn waits_for(&mut self, place: Spot) -> bool {
         let queue = &self.queues[place.queue];
-        let mut before = queue.jobs.iter().take(place.behind.saturating_sub(queue.ended) as usize);
+        let first = queue.begun - queue.jobs.len() as u64;
+        let mut before = queue.jobs.iter().take(place.behind.saturating_sub(first) as usize);
         if !before.any(|job| job.uses.iter().any(|place| matches!(place, Use::Writes(_)))) {
             return true;
         }
@@ -443,6 +453,29 @@ mod tests {
         schedule.gone("memory was freed", &range(&from));
         assert_eq!(schedule.take_faults(), ["memory was freed that work of device 0 uses"]);
         schedule.run_device(0);
+        assert!(schedule.is_clean());
+    }
+
+    #[test]
+    fn work_that_a_thread_does_now_has_not_ended_for_others() {
+        let schedule = Schedule::late(1);
+        let queue = schedule.add_queue(schedule.add_device());
+        let (says_begun, begun) = std::sync::mpsc::channel();
+        let (says_end, end) = std::sync::mpsc::channel();
+        let work = move || {
+            says_begun.send(()).unwrap();
+            end.recv().unwrap();
+            Ok(())
+        };
+        schedule.begin(queue, Vec::new(), work).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| schedule.run_to(schedule.end(queue)).unwrap());
+            begun.recv().unwrap();
+            let place = schedule.end(queue);
+            assert!(!schedule.is_clean() && place.behind == 1);
+            says_end.send(()).unwrap();
+            schedule.run_to(place).unwrap();
+        });
         assert!(schedule.is_clean());
     }
 
