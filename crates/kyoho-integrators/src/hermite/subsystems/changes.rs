@@ -23,6 +23,7 @@ pub(super) fn longest_axis(places: impl Iterator<Item = Vector>) -> usize {
 impl Subsystems {
     /// Forgets all and finds them anew among bodies by their numbers.
     pub fn find(&mut self, count: usize, gravity: f64, body: impl Fn(usize) -> Body) -> Result<()> {
+        self.gravity = gravity;
         if self.is_chosen {
             self.radius = usual_radius(count, &body)?;
         }
@@ -45,12 +46,14 @@ impl Subsystems {
             }
         }
         // Those that were there keep the digits of their motion.
-        let before = std::mem::take(&mut self.all);
+        let mut before = std::mem::take(&mut self.all);
+        before.sort_unstable_by_key(|subsystem| subsystem.members[0]);
         for members in parts.sets()?.into_iter().filter(|members| members.len() > 1) {
             self.require_few(members.len())?;
-            let mut subsystem = match before.iter().find(|before| before.is_of(&members, &body)) {
-                Some(before) => before.with_masses(|member| body(member).mass)?,
-                None => {
+            let same = before.binary_search_by_key(&members[0], |before| before.members[0]);
+            let mut subsystem = match same.map(|place| &before[place]) {
+                Ok(before) if before.is_of(&members, &body) => before.with_masses(|member| body(member).mass)?,
+                _ => {
                     let mut alone = memory::room(members.len(), WHAT)?;
                     for &number in &members {
                         alone.push(Subsystem::alone(number, &body(number))?);
@@ -281,6 +284,7 @@ impl Hermite {
         changes.fresh.sort_unstable();
         if !changes.fresh.is_empty() {
             subsystems.name_roles(moving.len())?;
+            subsystems.see_centres();
         }
         // Hidden members are where their centre is.
         for subsystem in members.iter().filter_map(|number| subsystems.of_centre(*number)) {

@@ -27,7 +27,7 @@ pub use changes::Changes;
 use inner::{Contacts, Step};
 use reaction::{inner_motion, pull, quadrupole};
 use seen::Seen;
-use surroundings::{NEAR, Surroundings, square};
+use surroundings::{NEAR, Others, Surroundings, square};
 
 /// A subsystem stays together up to this many times the distance at which it forms.
 const LEAVE: f64 = 2.0;
@@ -67,14 +67,20 @@ pub struct Subsystems {
     /// The speed of light, if members have relativistic terms.
     speed_of_light: Option<f64>,
     all: Vec<Subsystem>,
+    /// The gravitational constant.
+    gravity: f64,
     /// The role of each number.
     roles: Vec<Role>,
     /// The derivatives of a block with what subsystems add.
     found: Vec<[Vector; MOST]>,
     /// The bodies alone and the centres, where they were written last as sources, with their masses.
     bodies: Seen,
-    /// The centres, with what makes them important.
+    /// The centres, where they were written last, with what makes them important.
     centres: Seen,
+    /// Which subsystems move in a block.
+    moves: Vec<bool>,
+    /// How each subsystem acts at the time of a block, once that was found out.
+    acting: Vec<OnceLock<Result<Boxed<Acting>>>>,
     /// Numbers that threads select.
     selected: Mutex<Vec<Vec<usize>>>,
 }
@@ -107,6 +113,7 @@ impl Subsystems {
     /// Begins an interval of this many bodies.
     pub fn begin(&mut self, bodies: usize, gravity: f64) -> Result<()> {
         let leave = self.leave();
+        self.gravity = gravity;
         self.all.iter_mut().for_each(|subsystem| subsystem.average(gravity, leave));
         self.name_roles(bodies)
     }
@@ -124,10 +131,25 @@ impl Subsystems {
             let Body { position, mass, .. } = moving[number].body;
             // A hidden member has no mass.
             self.bodies.put(number, &position, mass);
+            if let Some(Role::Centre(place)) = self.roles.get(number) {
+                self.see_centre(*place);
+            }
         }
     }
 
-    /// Writes down the role of each number.
+    /// Notes where the centre of a subsystem is, and how important that is.
+    fn see_centre(&mut self, place: usize) {
+        let subsystem = &self.all[place];
+        let (position, _) = self.bodies.at(subsystem.members[0]);
+        self.centres.put(place, &position, CAUTION * self.strength(subsystem));
+    }
+
+    /// Notes where all centres are.
+    fn see_centres(&mut self) {
+        (0..self.all.len()).for_each(|place| self.see_centre(place));
+    }
+
+    /// Writes down the role of each number. Then all have to be seen.
     fn name_roles(&mut self, bodies: usize) -> Result<()> {
         self.roles.clear();
         memory::lengthen(&mut self.roles, bodies, WHAT, || Role::Alone)?;
@@ -135,7 +157,7 @@ impl Subsystems {
             subsystem.members.iter().for_each(|&member| self.roles[member] = Role::Hidden(place));
             self.roles[subsystem.members[0]] = Role::Centre(place);
         }
-        Ok(())
+        self.centres.begin(self.all.len())
     }
 
     /// Whether a number is that of a member that its subsystem's centre stands for.
@@ -232,17 +254,21 @@ impl Subsystems {
             let near = 2.0 * RESOLVED * subsystem.extent(leave);
             members.iter().any(|number| length(&vector(|k| moving[*number].body.position[k] - centre[k])) < near)
         };
-        let moves = |subsystem: &Subsystem| {
-            let is_member = members.binary_search(&subsystem.members[0]).is_ok();
-            let follows = subsystem.is_close || subsystem.mean.is_none();
-            is_member || follows && is_near_block(subsystem)
-        };
-        let mut steps: Vec<(&mut Subsystem, Result<Contacts>)> = memory::room(self.all.len(), WHAT)?;
-        let moving_now = self.all.iter_mut().filter(|subsystem| moves(subsystem));
-        steps.extend(moving_now.map(|subsystem| (subsystem, Ok(Vec::new()))));
-        if steps.is_empty() {
-            return Ok(Vec::new());
+        self.moves.clear();
+        memory::lengthen(&mut self.moves, self.all.len(), WHAT, || false)?;
+        for number in members {
+            if let Role::Centre(place) = self.roles[*number] {
+                self.moves[place] = true;
+            }
         }
+        for (moves, subsystem) in self.moves.iter_mut().zip(&self.all) {
+            let follows = subsystem.is_close || subsystem.mean.is_none();
+            *moves = *moves || follows && is_near_block(subsystem);
+        }
+        let count = self.moves.iter().filter(|moves| **moves).count();
+        let mut steps: Vec<(&mut Subsystem, Result<Contacts>)> = memory::room(count, WHAT)?;
+        let moving_now = self.all.iter_mut().zip(&self.moves).filter(|(_, moves)| **moves);
+        steps.extend(moving_now.map(|(subsystem, _)| (subsystem, Ok(Vec::new()))));
         // The time of the last step of a body since the start of the interval.
         let last = |number: usize| {
             let body = &moving[number].body;
@@ -255,15 +281,17 @@ impl Subsystems {
             let since = |number: usize| subsystem.time - last(number);
             let step = block.now * interval - subsystem.time;
             let (centre, extent) = (&moving[number].body, subsystem.extent(leave));
-            others.clear();
-            let acts = surroundings::acts(centre.mass, extent);
-            let selected = bodies.select(&centre.position, others, acts);
-            let others = others.iter().filter(|other| **other != number).map(|&other| {
-                let body = &moving[other].body;
-                (gravity * body.mass, body, since(other))
+            let middle = moved(block.scheme, centre, since(number) + 0.5 * step)[0];
+            let others = Others::find(bodies, (number, centre, &middle), extent, others);
+            let surroundings = others.and_then(|others| {
+                let resting = others.resting.map(|tide| gravity * tide);
+                let others = others.moving.iter().map(|&other| {
+                    let body = &moving[other].body;
+                    (gravity * body.mass, body, since(other))
+                });
+                Surroundings::new(block.scheme, (centre, since(number)), extent, step, (others, &resting))
             });
-            let surroundings = Surroundings::new(block.scheme, (centre, since(number)), extent, step, others);
-            *outcome = selected.and(surroundings).and_then(|surroundings| {
+            *outcome = surroundings.and_then(|surroundings| {
                 subsystem.is_close = surroundings.nearest() < RESOLVED * extent;
                 let radii = subsystem.members.iter().map(|member| radius(*member));
                 subsystem.inner.radii = memory::collected(radii, WHAT)?;
@@ -276,6 +304,11 @@ impl Subsystems {
         for contact in steps.into_iter().map(|(_, outcome)| outcome) {
             for contact in contact? {
                 memory::push(&mut contacts, contact, WHAT)?;
+            }
+        }
+        for place in 0..self.moves.len() {
+            if self.moves[place] {
+                self.see_centre(place);
             }
         }
         Ok(contacts)
@@ -294,18 +327,12 @@ impl Subsystems {
         if self.all.is_empty() {
             return Ok(&[]);
         }
-        let mut centres = std::mem::take(&mut self.centres);
-        centres.begin(self.all.len())?;
-        for (place, subsystem) in self.all.iter().enumerate() {
-            let centre = &moving[subsystem.members[0]].body.position;
-            centres.put(place, centre, CAUTION * self.strength(subsystem, block.plan.gravity));
-        }
-        let mut all = Vec::new();
-        memory::lengthen(&mut all, self.all.len(), WHAT, OnceLock::new)?;
+        self.acting.iter_mut().for_each(|acting| drop(acting.take()));
+        memory::lengthen(&mut self.acting, self.all.len(), WHAT, OnceLock::new)?;
+        memory::lengthen(&mut self.found, members.len(), WHAT, || [[0.0; 3]; MOST])?;
         let mut found = std::mem::take(&mut self.found);
-        memory::lengthen(&mut found, members.len(), WHAT, || [[0.0; 3]; MOST])?;
         let outcome = Mutex::new(Ok(()));
-        let reacting = Reacting { subsystems: self, block, moving, stepping, centres: &centres, all: &all };
+        let reacting = Reacting { subsystems: self, block, moving, stepping };
         let sinks = members.iter().zip(&mut found).enumerate();
         threads.run(sinks, &self.selected, Vec::new, |(place, (&number, found)), selected| {
             *found = given(place);
@@ -313,14 +340,14 @@ impl Subsystems {
                 *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
             }
         });
-        (self.found, self.centres) = (found, centres);
+        self.found = found;
         outcome.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         Ok(&self.found[..members.len()])
     }
 
     /// Returns the mass of a subsystem times the gravitational constant and the square of its extent.
-    fn strength(&self, subsystem: &Subsystem, gravity: f64) -> f64 {
-        gravity * subsystem.centre.mass * subsystem.extent(self.leave()).powi(2)
+    fn strength(&self, subsystem: &Subsystem) -> f64 {
+        self.gravity * subsystem.centre.mass * subsystem.extent(self.leave()).powi(2)
     }
 }
 
@@ -330,21 +357,20 @@ struct Reacting<'a> {
     block: &'a Block<'a>,
     moving: &'a [Moving],
     stepping: &'a [usize],
-    centres: &'a Seen,
-    /// How each subsystem acts, once that was found out.
-    all: &'a [OnceLock<Result<Boxed<Acting>>>],
 }
 
 impl Reacting<'_> {
     /// Adds to the derivatives of a number's velocity what subsystems give it.
     fn add(&self, number: usize, sums: &mut [Vector; MOST], selected: &mut Vec<usize>) -> Result<()> {
         let Reacting { subsystems, block, moving, .. } = *self;
-        let (terms, gravity) = (block.scheme.given(), block.plan.gravity);
+        let terms = block.scheme.given();
         let there = &moving[number].body.position;
         // As of `counts_for`, without the squares.
         let least = least_part(block.plan.precision) * length(&sums[0]);
         selected.clear();
-        self.centres.select(there, selected, |distance2, strength| strength.abs() - least * distance2 * distance2)?;
+        subsystems
+            .centres
+            .select(there, selected, |distance2, strength| strength.abs() - least * distance2 * distance2)?;
         let mut here = None;
         for &place in selected.iter().filter(|place| subsystems.all[**place].members[0] != number) {
             let here = here.get_or_insert_with(|| self.at(number));
@@ -352,7 +378,7 @@ impl Reacting<'_> {
         }
         let Some(Role::Centre(own)) = subsystems.roles.get(number) else { return Ok(()) };
         let subsystem = &subsystems.all[*own];
-        let strength = CAUTION * subsystems.strength(subsystem, gravity) / subsystem.centre.mass;
+        let strength = CAUTION * subsystems.strength(subsystem) / subsystem.centre.mass;
         let least = least_part(block.plan.precision) * length(&sums[0]);
         selected.clear();
         let counts = |distance2: f64, mass: f64| (strength * mass).abs() - least * distance2 * distance2;
@@ -367,7 +393,7 @@ impl Reacting<'_> {
     /// Returns how the subsystem at a place acts at the time of the block.
     fn acting(&self, place: usize) -> Result<&Acting> {
         let find = || Boxed::new(self.found(&self.subsystems.all[place])?, WHAT);
-        self.all[place].get_or_init(find).as_ref().map(|acting| &**acting).map_err(Clone::clone)
+        self.subsystems.acting[place].get_or_init(find).as_ref().map(|acting| &**acting).map_err(Clone::clone)
     }
 
     fn found(&self, subsystem: &Subsystem) -> Result<Acting> {
@@ -463,6 +489,7 @@ fn counts_for(acceleration: &Vector, (strength, least_part): (f64, f64), body: &
 }
 
 /// A subsystem at the time of a block, as it acts on others beyond the mass at its centre.
+#[derive(Debug)]
 struct Acting {
     at: [Vector; MOST],
     /// Its mass times the gravitational constant and the square of its extent.

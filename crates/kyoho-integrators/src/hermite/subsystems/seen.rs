@@ -35,9 +35,31 @@ impl Seen {
         }
     }
 
+    /// Returns the place under a number, and its weight.
+    pub fn at(&self, number: usize) -> (Vector, f64) {
+        let [x, y, z, weight] = self.columns.each_ref().map(|column| column[number]);
+        ([x, y, z], weight)
+    }
+
     /// Appends the numbers, ascending, of the places that have a score of 0 and more, by their squared
     /// distance from one and their weight.
     pub fn select(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the CPU has it.
+            return unsafe { self.select_by_avx2(from, numbers, score) };
+        }
+        self.select_by_all(from, numbers, score)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn select_by_avx2(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
+        self.select_by_all(from, numbers, score)
+    }
+
+    #[inline(always)]
+    fn select_by_all(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
         let [x, y, z, weights] = self.columns.each_ref().map(|column| column.as_chunks::<TOGETHER>().0);
         for (piece, (((x, y), z), weights)) in x.iter().zip(y).zip(z).zip(weights).enumerate() {
             let scores: [f64; TOGETHER] = std::array::from_fn(|k| {
@@ -47,7 +69,8 @@ impl Seen {
             // Compilers make vectors of the largest scores.
             let mut largest = [f64::NEG_INFINITY; LANES];
             for some in scores.as_chunks::<LANES>().0 {
-                largest = std::array::from_fn(|lane| f64::max(largest[lane], some[lane]));
+                largest =
+                    std::array::from_fn(|lane| if some[lane] > largest[lane] { some[lane] } else { largest[lane] });
             }
             if largest.iter().all(|largest| *largest < 0.0) {
                 continue;

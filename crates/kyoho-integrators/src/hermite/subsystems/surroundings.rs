@@ -1,13 +1,15 @@
 //! The bodies around a subsystem during a step of its centre of mass, and what they do to its members.
 //!
 //! A body far away acts by its tide: a tensor, which depends on the time alone, so that a step of the
-//! inner motion costs the same with any number of them. A near one acts by itself.
+//! inner motion costs the same with any number of them. A near one acts by itself. Most bodies are so
+//! far that where they were seen last is exact enough: of those one tensor for the whole step is left.
 
 use kyoho_core::{Result, memory};
 use kyoho_few_body::Perturbation;
 use kyoho_few_body::averaged::{Tensor, applied};
 
 use super::moved;
+use super::seen::Seen;
 use crate::body::{Body, Vector, length, vector};
 use crate::hermite::scheme::Scheme;
 
@@ -16,6 +18,8 @@ pub const NEAR: f64 = 60.0;
 
 /// Tides below this part of the inner pull count for nothing.
 const NEGLIGIBLE: f64 = 1e-12;
+/// Those below this part are as if the body stayed where it was seen last.
+const SLIGHT: f64 = 1e-10;
 
 /// A near body: its mass times the gravitational constant, and its motion from the centre of mass as a
 /// polynomial of the part of the step.
@@ -97,29 +101,74 @@ fn tide(mass: f64, at: Vector, velocity: Vector) -> [Tensor; 2] {
     [both.map(|[tide, _]| tide), both.map(|[_, rate]| rate)]
 }
 
-/// Returns a function that is 0 or more for a body that acts on a subsystem of some mass and extent, by its
-/// squared distance and its mass. A look at where it was is enough to leave it out.
-pub fn acts(mass: f64, extent: f64) -> impl Fn(f64, f64) -> f64 {
+/// Returns the tide of a mass that stays where it is.
+fn resting_tide(mass: f64, at: Vector) -> Tensor {
+    let [x, y, z] = at;
+    let square = square(&at);
+    let (factor, inverse) = (mass / (square * square.sqrt()), 3.0 / square);
+    let [along_x, along_y, along_z] = [x, y, z].map(|x| factor * inverse * x);
+    [along_x * x - factor, along_y * y - factor, along_z * z - factor, along_x * y, along_x * z, along_y * z]
+}
+
+/// Returns a function that is 0 or more for a body whose tide on a subsystem of some mass and extent is this
+/// part of the inner pull and more, by its squared distance and its mass.
+fn is_tide_of(part: f64, mass: f64, extent: f64) -> impl Fn(f64, f64) -> f64 {
     // As of a mass at a distance, whose cube and root are not taken.
-    let least = NEGLIGIBLE * mass / (extent * extent * extent);
-    move |distance2, other| other * other - least * least * distance2 * distance2 * distance2
+    let least = part * mass / (extent * extent * extent);
+    let square = least * least;
+    move |distance2, other| other * other - square * distance2 * distance2 * distance2
+}
+
+/// The bodies that act on a subsystem during a step, by where they were seen last.
+pub struct Others<'a> {
+    /// The numbers of those that move during the step.
+    pub moving: &'a [usize],
+    /// The tide of all others, over the gravitational constant.
+    pub resting: Tensor,
+}
+
+impl<'a> Others<'a> {
+    /// Finds those around a centre of a number, at its place in the middle of the step.
+    pub fn find(
+        bodies: &Seen,
+        (number, centre, middle): (usize, &Body, &Vector),
+        extent: f64,
+        numbers: &'a mut Vec<usize>,
+    ) -> Result<Others<'a>> {
+        numbers.clear();
+        bodies.select(&centre.position, numbers, is_tide_of(NEGLIGIBLE, centre.mass, extent))?;
+        let moves = is_tide_of(SLIGHT, centre.mass, extent);
+        let mut resting = [0.0; 6];
+        numbers.retain(|&other| {
+            let (there, mass) = bodies.at(other);
+            let from = vector(|k| there[k] - middle[k]);
+            let is_moving = moves(square(&from), mass) >= 0.0;
+            if !is_moving {
+                let tide = resting_tide(mass, from);
+                resting = std::array::from_fn(|k| resting[k] + tide[k]);
+            }
+            is_moving && other != number
+        });
+        Ok(Others { moving: numbers, resting })
+    }
 }
 
 impl Surroundings {
-    /// Returns what acts during a step on a subsystem with this extent. `centre` is its centre of mass, and
-    /// `others` has the other bodies that act, see [`acts`], their masses times the gravitational constant,
-    /// each with the time that has passed since its last step at the start.
+    /// Returns what acts during a step on a subsystem with this extent. `centre` is its centre of mass,
+    /// `others` has the bodies that move meanwhile, see [`Others`], their masses times the gravitational
+    /// constant, each with the time that has passed since its last step at the start, and `resting` is the
+    /// tide of those that do not.
     pub fn new<'a>(
         scheme: &Scheme,
         (centre, since): (&Body, f64),
         extent: f64,
         step: f64,
-        others: impl Iterator<Item = (f64, &'a Body, f64)>,
+        (others, resting): (impl Iterator<Item = (f64, &'a Body, f64)>, &Tensor),
     ) -> Result<Surroundings> {
         let ends = [moved(scheme, centre, since), moved(scheme, centre, since + step)];
         let near2 = (NEAR * extent) * (NEAR * extent);
         let (mut near, mut nearest2) = (Vec::new(), f64::INFINITY);
-        let (mut far, mut all) = ([[[0.0; 6]; 2]; 2], [[[0.0; 6]; 2]; 2]);
+        let (mut far, mut all) = ([[*resting, [0.0; 6]]; 2], [[*resting, [0.0; 6]]; 2]);
         for (mass, body, since) in others {
             let from = [0, 1].map(|end| {
                 let there = moved(scheme, body, since + if end == 0 { 0.0 } else { step });
@@ -185,6 +234,7 @@ mod tests {
     use kyoho_core::Order;
 
     use super::*;
+    use crate::tests::random;
 
     #[test]
     fn a_tide_changes_as_its_rate_says() {
@@ -221,12 +271,42 @@ mod tests {
     }
 
     #[test]
+    fn bodies_that_rest_have_the_tide_of_others_and_each_counts_once() {
+        let mut random = random();
+        let (mut bodies, count, extent) = (Seen::default(), 3000, 2e-4);
+        bodies.begin(count).unwrap();
+        let mut place = || vector(|_| random() - 0.5);
+        let places: Vec<Vector> = (0..count).map(|_| place()).collect();
+        places.iter().enumerate().for_each(|(number, place)| bodies.put(number, place, 1e-3));
+        let centre = Body::new(1e-3, places[7], [0.0; 3]);
+        let mut numbers = Vec::new();
+        let others = Others::find(&bodies, (7, &centre, &places[7]), extent, &mut numbers).unwrap();
+        assert!((10..count / 2).contains(&others.moving.len()), "{}", others.moving.len());
+        let part = |number: usize| {
+            let distance = length(&vector(|k| places[number][k] - places[7][k]));
+            (extent / distance).powi(3)
+        };
+        let rest = (0..count).filter(|number| *number != 7 && !others.moving.contains(number));
+        let mut expected = [0.0; 6];
+        for number in rest {
+            assert!(part(number) < SLIGHT * (1.0 + 1e-9));
+            let tides = tide(1e-3, vector(|k| places[number][k] - places[7][k]), [0.0; 3]);
+            expected = std::array::from_fn(|k| expected[k] + tides[0][k]);
+        }
+        assert!(others.moving.iter().all(|number| part(*number) >= SLIGHT * (1.0 - 1e-9)));
+        for (found, expected) in others.resting.iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-11 && expected.abs() > 1e-4, "{found:e} {expected:e}");
+        }
+    }
+
+    #[test]
     fn far_bodies_act_by_their_tide_nearly_as_by_themselves() {
         let centre = Body::new(1.0, [1.0, 2.0, 3.0], [0.1, 0.0, -0.2]);
         let body = Body::new(0.5, [1.3, 2.5, 2.6], [0.0, 0.3, 0.1]);
         let acceleration = |extent: f64| {
             let others = [(0.5, &body, 0.0)].into_iter();
             let scheme = Scheme::of(Order::Sixth).unwrap();
+            let others = (others, &[0.0; 6]);
             let surroundings = Surroundings::new(scheme, (&centre, 0.0), extent, 0.01, others).unwrap();
             let mut found = [[0.0; 3]; 2];
             surroundings.add(0.004, &[[1e-3, 2e-3, 0.0], [0.0, 0.0, -1e-3]], &[[0.0; 3]; 2], &mut found);
