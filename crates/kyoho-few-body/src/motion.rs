@@ -539,6 +539,10 @@ impl<'a> Motion<'a> {
         }
         if layout.centre {
             let place = layout.centre();
+            // One body has no links: the scale is its own place and velocity, whose digits the change lacks.
+            if links == 0 {
+                (separations, velocities) = (norm2(from[place]), norm2(from[place + 1]));
+            }
             take(norm2(errors[place]), separations.max(norm2(difference(to[place], from[place]))));
             take(norm2(errors[place + 1]), velocities.max(norm2(to[place + 1])));
         }

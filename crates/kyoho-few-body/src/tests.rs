@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use kyoho_core::ResultCode;
 use kyoho_hal::threads::Threads;
 
-use crate::vector::{Vector, difference, dot, norm, scaled, sum};
+use crate::vector::{Vector, add_scaled, difference, dot, norm, scaled, sum};
 use crate::{End, Machine, Options, Perturbation, Perturbers, System, Terms, evolve, evolve_all, kepler};
 
 fn energy(system: &System) -> f64 {
@@ -203,6 +203,36 @@ fn a_passing_perturber_acts_as_in_a_plain_scheme() {
     for body in 0..2 {
         let error = norm(difference(system.positions[body], alone.positions[body]));
         assert!(error < 1e-7, "{error:e}");
+    }
+}
+
+/// A tide that is the same all the time and in all directions.
+struct Tide(f64);
+
+impl Perturbation for Tide {
+    fn add(&self, _: f64, positions: &[Vector], _: &[Vector], accelerations: &mut [Vector]) {
+        for (acceleration, position) in accelerations.iter_mut().zip(positions) {
+            add_scaled(acceleration, self.0, *position);
+        }
+    }
+}
+
+#[test]
+fn one_body_that_hardly_moves_comes_to_its_time() {
+    for (place, speed, tide) in [(1e-3, 1e-20, 1e-9), (1e-3, 0.0, 1.0), (1e-3, -1e-6, 1e-3), (0.0, 1e-22, 1.0)] {
+        let mut system = System {
+            masses: vec![1.0],
+            positions: vec![[place, 0.0, 0.0]],
+            velocities: vec![[speed; 3]],
+            radii: vec![],
+        };
+        let options = Options { tolerance: 1e-13, max_steps: 100, ..with_time(1.0) };
+        let outcome = evolve(&mut system, &options, Some(&Tide(tide))).unwrap();
+        let rate = tide.sqrt();
+        let expected = place * rate.cosh() + speed * rate.sinh() / rate;
+        let found = system.positions[0][0];
+        assert!(outcome.end == End::Time && outcome.leapfrog_steps < 1000, "{place:e} {speed:e} {tide:e}: {outcome:?}");
+        assert!((found - expected).abs() <= 1e-13 * expected.abs(), "{found:e} {expected:e}");
     }
 }
 

@@ -284,7 +284,6 @@ impl Hermite {
         changes.fresh.sort_unstable();
         if !changes.fresh.is_empty() {
             subsystems.name_roles(moving.len())?;
-            subsystems.see_centres();
         }
         // Hidden members are where their centre is.
         for subsystem in members.iter().filter_map(|number| subsystems.of_centre(*number)) {

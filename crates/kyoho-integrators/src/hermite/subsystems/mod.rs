@@ -12,10 +12,10 @@ mod reaction;
 mod seen;
 mod surroundings;
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use kyoho_core::memory::Boxed;
-use kyoho_core::{Forces, Precision, Result, memory};
+use kyoho_core::{Error, Forces, Precision, Result, memory};
 use kyoho_few_body::averaged::Tensor;
 use kyoho_hal::threads::Threads;
 
@@ -75,12 +75,14 @@ pub struct Subsystems {
     found: Vec<[Vector; MOST]>,
     /// The bodies alone and the centres, where they were written last as sources, with their masses.
     bodies: Seen,
-    /// The centres, where they were written last, with what makes them important.
+    /// The centres under their numbers, where they were written last, with what makes them important.
     centres: Seen,
+    /// Whether a number is that of a centre whose members follow the bodies near them.
+    follows: Vec<bool>,
     /// Which subsystems move in a block.
     moves: Vec<bool>,
     /// How each subsystem acts at the time of a block, once that was found out.
-    acting: Vec<OnceLock<Result<Boxed<Acting>>>>,
+    acting: Vec<OnceLock<Option<Boxed<Acting>>>>,
     /// Numbers that threads select.
     selected: Mutex<Vec<Vec<usize>>>,
 }
@@ -121,35 +123,38 @@ impl Subsystems {
     /// Notes where all bodies are.
     pub fn see_all(&mut self, moving: &[Moving]) -> Result<()> {
         self.bodies.begin(moving.len())?;
-        self.see(moving, 0..moving.len());
-        Ok(())
+        self.centres.begin(moving.len())?;
+        memory::lengthen(&mut self.follows, moving.len(), WHAT, || false)?;
+        self.see(moving, 0..moving.len())
     }
 
     /// Notes where some bodies are: those that were written as sources.
-    pub fn see(&mut self, moving: &[Moving], numbers: impl Iterator<Item = usize>) {
+    pub fn see(&mut self, moving: &[Moving], numbers: impl Iterator<Item = usize>) -> Result<()> {
         for number in numbers {
             let Body { position, mass, .. } = moving[number].body;
             // A hidden member has no mass.
             self.bodies.put(number, &position, mass);
             if let Some(Role::Centre(place)) = self.roles.get(number) {
                 self.see_centre(*place);
+            } else {
+                self.centres.put(number, &position, 0.0);
+                self.follows[number] = false;
             }
         }
+        self.bodies.arrange()?;
+        self.centres.arrange()
     }
 
-    /// Notes where the centre of a subsystem is, and how important that is.
+    /// Notes where the centre of a subsystem is, and how it acts.
     fn see_centre(&mut self, place: usize) {
         let subsystem = &self.all[place];
-        let (position, _) = self.bodies.at(subsystem.members[0]);
-        self.centres.put(place, &position, CAUTION * self.strength(subsystem));
+        let number = subsystem.members[0];
+        let (position, _) = self.bodies.at(number);
+        self.centres.put(number, &position, CAUTION * self.strength(subsystem));
+        self.follows[number] = subsystem.is_close || subsystem.mean.is_none();
     }
 
-    /// Notes where all centres are.
-    fn see_centres(&mut self) {
-        (0..self.all.len()).for_each(|place| self.see_centre(place));
-    }
-
-    /// Writes down the role of each number. Then all have to be seen.
+    /// Writes down the role of each number. Those whose role is another one have to be seen.
     fn name_roles(&mut self, bodies: usize) -> Result<()> {
         self.roles.clear();
         memory::lengthen(&mut self.roles, bodies, WHAT, || Role::Alone)?;
@@ -157,7 +162,7 @@ impl Subsystems {
             subsystem.members.iter().for_each(|&member| self.roles[member] = Role::Hidden(place));
             self.roles[subsystem.members[0]] = Role::Centre(place);
         }
-        self.centres.begin(self.all.len())
+        Ok(())
     }
 
     /// Whether a number is that of a member that its subsystem's centre stands for.
@@ -261,9 +266,10 @@ impl Subsystems {
                 self.moves[place] = true;
             }
         }
-        for (moves, subsystem) in self.moves.iter_mut().zip(&self.all) {
-            let follows = subsystem.is_close || subsystem.mean.is_none();
-            *moves = *moves || follows && is_near_block(subsystem);
+        for (role, _) in self.roles.iter().zip(&self.follows).filter(|(_, follows)| **follows) {
+            if let Role::Centre(place) = *role {
+                self.moves[place] = self.moves[place] || is_near_block(&self.all[place]);
+            }
         }
         let count = self.moves.iter().filter(|moves| **moves).count();
         let mut steps: Vec<(&mut Subsystem, Result<Contacts>)> = memory::room(count, WHAT)?;
@@ -331,17 +337,17 @@ impl Subsystems {
         memory::lengthen(&mut self.acting, self.all.len(), WHAT, OnceLock::new)?;
         memory::lengthen(&mut self.found, members.len(), WHAT, || [[0.0; 3]; MOST])?;
         let mut found = std::mem::take(&mut self.found);
-        let outcome = Mutex::new(Ok(()));
-        let reacting = Reacting { subsystems: self, block, moving, stepping };
+        let failed = OnceLock::new();
+        let reacting = Reacting { subsystems: self, block, moving, stepping, failed: &failed };
         let sinks = members.iter().zip(&mut found).enumerate();
         threads.run(sinks, &self.selected, Vec::new, |(place, (&number, found)), selected| {
             *found = given(place);
             if let Err(error) = reacting.add(number, found, selected) {
-                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+                reacting.fail(error);
             }
         });
         self.found = found;
-        outcome.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        failed.into_inner().map_or(Ok(()), Err)?;
         Ok(&self.found[..members.len()])
     }
 
@@ -357,6 +363,8 @@ struct Reacting<'a> {
     block: &'a Block<'a>,
     moving: &'a [Moving],
     stepping: &'a [usize],
+    /// The first error.
+    failed: &'a OnceLock<Error>,
 }
 
 impl Reacting<'_> {
@@ -372,28 +380,37 @@ impl Reacting<'_> {
             .centres
             .select(there, selected, |distance2, strength| strength.abs() - least * distance2 * distance2)?;
         let mut here = None;
-        for &place in selected.iter().filter(|place| subsystems.all[**place].members[0] != number) {
-            let here = here.get_or_insert_with(|| self.at(number));
-            self.acting(place)?.add(terms, sums, 1.0, here);
+        for &other in selected.iter().filter(|other| **other != number) {
+            let Some(acting) = self.acting(other) else { continue };
+            acting.add(terms, sums, 1.0, here.get_or_insert_with(|| self.at(number)));
         }
-        let Some(Role::Centre(own)) = subsystems.roles.get(number) else { return Ok(()) };
-        let subsystem = &subsystems.all[*own];
+        let Some(subsystem) = subsystems.of_centre(number) else { return Ok(()) };
         let strength = CAUTION * subsystems.strength(subsystem) / subsystem.centre.mass;
         let least = least_part(block.plan.precision) * length(&sums[0]);
         selected.clear();
         let counts = |distance2: f64, mass: f64| (strength * mass).abs() - least * distance2 * distance2;
         subsystems.bodies.select(there, selected, counts)?;
         for &other in selected.iter().filter(|other| **other != number) {
+            let Some(acting) = self.acting(number) else { continue };
             let part = -moving[other].body.mass / subsystem.centre.mass;
-            self.acting(*own)?.add(terms, sums, part, &self.at(other));
+            acting.add(terms, sums, part, &self.at(other));
         }
         Ok(())
     }
 
-    /// Returns how the subsystem at a place acts at the time of the block.
-    fn acting(&self, place: usize) -> Result<&Acting> {
-        let find = || Boxed::new(self.found(&self.subsystems.all[place])?, WHAT);
-        self.subsystems.acting[place].get_or_init(find).as_ref().map(|acting| &**acting).map_err(Clone::clone)
+    fn fail(&self, error: Error) {
+        self.failed.set(error).unwrap_or_default();
+    }
+
+    /// Returns how the subsystem whose centre has a number acts at the time of the block. Without memory to
+    /// find it out there is none, and an error.
+    fn acting(&self, number: usize) -> Option<&Acting> {
+        let &Role::Centre(place) = self.subsystems.roles.get(number)? else { return None };
+        let find = || {
+            let found = self.found(&self.subsystems.all[place]).and_then(|found| Boxed::new(found, WHAT));
+            found.map_err(|error| self.fail(error)).ok()
+        };
+        self.subsystems.acting[place].get_or_init(find).as_deref()
     }
 
     fn found(&self, subsystem: &Subsystem) -> Result<Acting> {

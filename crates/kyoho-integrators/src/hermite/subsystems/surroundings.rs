@@ -140,6 +140,9 @@ impl<'a> Others<'a> {
         let moves = is_tide_of(SLIGHT, centre.mass, extent);
         let mut resting = [0.0; 6];
         numbers.retain(|&other| {
+            if other == number {
+                return false;
+            }
             let (there, mass) = bodies.at(other);
             let from = vector(|k| there[k] - middle[k]);
             let is_moving = moves(square(&from), mass) >= 0.0;
@@ -147,7 +150,7 @@ impl<'a> Others<'a> {
                 let tide = resting_tide(mass, from);
                 resting = std::array::from_fn(|k| resting[k] + tide[k]);
             }
-            is_moving && other != number
+            is_moving
         });
         Ok(Others { moving: numbers, resting })
     }
@@ -279,23 +282,24 @@ mod tests {
         let places: Vec<Vector> = (0..count).map(|_| place()).collect();
         places.iter().enumerate().for_each(|(number, place)| bodies.put(number, place, 1e-3));
         let centre = Body::new(1e-3, places[7], [0.0; 3]);
-        let mut numbers = Vec::new();
-        let others = Others::find(&bodies, (7, &centre, &places[7]), extent, &mut numbers).unwrap();
-        assert!((10..count / 2).contains(&others.moving.len()), "{}", others.moving.len());
-        let part = |number: usize| {
-            let distance = length(&vector(|k| places[number][k] - places[7][k]));
-            (extent / distance).powi(3)
-        };
-        let rest = (0..count).filter(|number| *number != 7 && !others.moving.contains(number));
-        let mut expected = [0.0; 6];
-        for number in rest {
-            assert!(part(number) < SLIGHT * (1.0 + 1e-9));
-            let tides = tide(1e-3, vector(|k| places[number][k] - places[7][k]), [0.0; 3]);
-            expected = std::array::from_fn(|k| expected[k] + tides[0][k]);
-        }
-        assert!(others.moving.iter().all(|number| part(*number) >= SLIGHT * (1.0 - 1e-9)));
-        for (found, expected) in others.resting.iter().zip(&expected) {
-            assert!((found - expected).abs() < 1e-11 && expected.abs() > 1e-4, "{found:e} {expected:e}");
+        // Where it was, and so far from there that its own tide would be slight.
+        for middle in [places[7], vector(|k| places[7][k] + 0.3)] {
+            let mut numbers = Vec::new();
+            let others = Others::find(&bodies, (7, &centre, &middle), extent, &mut numbers).unwrap();
+            assert!((10..count / 2).contains(&others.moving.len()), "{}", others.moving.len());
+            let from = |number: usize| vector(|k| places[number][k] - middle[k]);
+            let part = |number: usize| (extent / length(&from(number))).powi(3);
+            assert!(others.moving.iter().all(|number| *number != 7 && part(*number) >= SLIGHT * (1.0 - 1e-9)));
+            let rest = (0..count).filter(|number| *number != 7 && !others.moving.contains(number));
+            let mut expected = [0.0; 6];
+            for number in rest {
+                assert!(part(number) < SLIGHT * (1.0 + 1e-9));
+                let tides = tide(1e-3, from(number), [0.0; 3]);
+                expected = std::array::from_fn(|k| expected[k] + tides[0][k]);
+            }
+            for (found, expected) in others.resting.iter().zip(&expected) {
+                assert!((found - expected).abs() < 1e-11 && expected.abs() > 1e-4, "{found:e} {expected:e}");
+            }
         }
     }
 
