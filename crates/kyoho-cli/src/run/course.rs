@@ -102,16 +102,12 @@ impl<'a> Prepared<'a> {
         let sharing = given::sharing(ranks, &plan);
         let mut input = given::input(arguments, ranks, sharing)?;
         let units = input.as_mut().map_or(Ok(None), |input| options::units(arguments, input, &mut plan))?;
-        let own = resumed.as_ref().map(|snapshot| &snapshot.softenings);
-        let own = own.or(input.as_ref().map(|input| &input.softenings));
-        let different = given::softenings(own.and_then(|softenings| softenings.as_deref()), sharing)?;
+        let different = given::softenings(resumed.as_ref(), input.as_ref(), sharing)?;
         let mut groups = softenings::groups(arguments, &mut plan, different.as_deref())?;
         let rules = subsystems::rules(arguments, (&plan, groups.as_ref()), resumed.as_ref())?;
         settings.precision = Some(plan.precision);
         let mut setup = settings.setup(plan.order, plan.precision)?;
-        if let Some(part) = part {
-            setup.devices.clone_from(&part.devices);
-        }
+        part.iter().for_each(|part| setup.devices.clone_from(&part.devices));
         let (field_settings, fields) = options::fields(arguments, &setup, resumed.as_ref(), ranks)?;
         let (law_settings, laws) = options::laws(arguments, &setup, resumed.as_ref(), ranks)?;
         beginning::check(arguments, &laws, rules)?;
@@ -142,10 +138,7 @@ impl<'a> Prepared<'a> {
         system.set_tree(plan.tree)?;
         let count = shares.as_ref().map_or(own, Shares::all);
         let report = report((arguments, &plan, rules), (&settings, &setup, &system), count);
-        let (first, threads) = (start.number, setup.threads);
-        if let Some(part) = part {
-            system.share_devices(part.sharers);
-        }
+        system.share_devices(part.map_or(0, |part| part.sharers));
         let course = Course {
             arguments,
             ranks,
@@ -159,13 +152,13 @@ impl<'a> Prepared<'a> {
             energies,
             format,
             output,
+            first: start.number,
             meeting: start,
-            first,
             count,
             names: (0..own).collect(),
             report,
         };
-        Ok(Prepared { course, system, threads, fields, laws }.described(units))
+        Ok(Prepared { course, system, threads: setup.threads, fields, laws }.described(units))
     }
 
     /// Completes the report.

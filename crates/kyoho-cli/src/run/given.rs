@@ -63,8 +63,13 @@ fn units_of(text: String, path: &Path) -> Result<Option<(String, UnitSystem)>> {
 
 /// Returns the different softenings of bodies that have some of their own, on all ranks where the first
 /// has these.
-pub fn softenings(own: Option<&[f64]>, shares: Option<&Team>) -> Result<Option<Vec<f64>>> {
-    let here = own.map(softenings::different);
+pub fn softenings(
+    resumed: Option<&Snapshot>,
+    input: Option<&Input>,
+    shares: Option<&Team>,
+) -> Result<Option<Vec<f64>>> {
+    let own = resumed.map(|snapshot| &snapshot.softenings).or(input.map(|input| &input.softenings));
+    let here = own.and_then(|softenings| softenings.as_deref()).map(softenings::different);
     let Some(team) = shares else { return Ok(here) };
     let bytes = here.iter().flatten().flat_map(|softening| softening.to_ne_bytes()).collect();
     let all = team.of_first(bytes)?;
