@@ -36,9 +36,11 @@ use crate::run::{given, mergers, softenings, subsystems};
 pub struct Part {
     /// The CPU threads.
     pub threads: usize,
+    /// The number of the group of clusters that have the same devices.
+    pub group: usize,
     /// The devices.
     pub devices: Vec<usize>,
-    /// How many clusters use these at a time.
+    /// How many clusters use these at a time, at most.
     pub sharers: usize,
 }
 

@@ -12,7 +12,6 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use kyoho::Setup;
-use kyoho::config::Settings;
 use kyoho_core::{Order, Precision};
 use kyoho_hal::Backend;
 use kyoho_integrators::cluster::ensembles::{Occupied, at_once};
@@ -38,14 +37,18 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
         // What is wrong for all has no file.
         options::plan(arguments, &settings, None)?;
     }
-    let machine = Machine::divided(&settings, files.len())?;
+    // Any order and precision have these devices.
+    let Setup { backend, devices, .. } = settings.setup(Order::Fourth, Precision::Double)?;
+    let machine = Machine::divided(backend, &devices, settings.threads, files.len());
     let mut failures = Vec::new();
-    let mut ready = Vec::new();
+    let (mut ready, mut groups) = (Vec::new(), Vec::new());
     for (place, (file, own)) in files.iter().zip(&each).enumerate() {
-        match Prepared::new(own, ranks, Some(&machine.part(place))) {
+        let part = machine.part(place);
+        match Prepared::new(own, ranks, Some(&part)) {
             Ok(mut prepared) => {
                 prepared.course.report.file = Some(file.clone());
                 ready.push(prepared);
+                groups.push(part.group);
             }
             Err(failure) if failure.is_about(file) => failures.push(told(file, failure)),
             Err(failure) => return Err(failure.of_file(file)),
@@ -56,7 +59,7 @@ pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
     }
     let bar = progress::bar(ready.iter().map(|ready| ready.course.intervals * PROGRESS as u64).sum());
     let began = Instant::now();
-    let (reports, others) = Ensemble::new(ready, &bar, arguments.json).evolve(machine.at_once)?;
+    let (reports, others) = Ensemble::new(ready, groups, &bar, arguments.json).evolve(&machine)?;
     bar.finish_and_clear();
     failures.extend(others);
     end(arguments, &reports, &failures, began.elapsed().as_secs_f64())?;
@@ -88,10 +91,10 @@ fn check(arguments: &Arguments, ranks: Ranks) -> Result<()> {
 fn of_each(arguments: &Arguments) -> Result<Vec<Arguments>> {
     let mut files_of_names = HashMap::new();
     let mut each = Vec::new();
+    let is_resumed = !arguments.resume.is_empty();
+    let without = Arguments { input: Vec::new(), resume: Vec::new(), ..arguments.clone() };
     for file in arguments.files().1 {
-        let mut own = arguments.clone();
-        let is_resumed = !arguments.resume.is_empty();
-        (own.input, own.resume) = (Vec::new(), Vec::new());
+        let mut own = without.clone();
         if is_resumed { &mut own.resume } else { &mut own.input }.push(file.clone());
         if let Some(output) = &arguments.output {
             let name = name_among_others(file);
@@ -111,34 +114,41 @@ fn of_each(arguments: &Arguments) -> Result<Vec<Arguments>> {
 
 /// How clusters share the machine.
 struct Machine {
-    backend: Backend,
+    /// The CPU threads of each cluster.
     threads: usize,
-    /// The devices of each group of clusters.
-    devices: Vec<Vec<usize>>,
+    /// The devices of each group of clusters. No two groups have one in common.
+    groups: Vec<Vec<usize>>,
     at_once: usize,
 }
 
 impl Machine {
-    /// Divides the threads and devices of settings among so many clusters.
-    fn divided(settings: &Settings, count: usize) -> Result<Machine> {
-        // Any order and precision have these devices.
-        let Setup { backend, devices, .. } = settings.setup(Order::Fourth, Precision::Double)?;
-        let threads = (settings.threads / count).max(1);
-        let devices: Vec<Vec<usize>> = devices.chunks((devices.len() / count).max(1)).map(<[usize]>::to_vec).collect();
-        let occupied = Occupied { threads: (backend == Backend::Cpu).then_some(threads), is_over_ranks: false };
-        let at_once = match backend {
-            Backend::Cpu => at_once(settings.threads, &vec![occupied; count]),
-            _ => (at_once(0, &vec![occupied; count.div_ceil(devices.len())]) * devices.len()).min(count),
+    /// Divides devices of a backend and CPU threads among so many clusters.
+    fn divided(backend: Backend, devices: &[usize], threads: usize, count: usize) -> Machine {
+        let mut different = Vec::new();
+        devices.iter().for_each(|device| {
+            if !different.contains(device) {
+                different.push(*device)
+            }
+        });
+        let own_threads = (threads / count).max(1);
+        let occupied = |is_cpu: bool| Occupied { threads: is_cpu.then_some(own_threads), is_over_ranks: false };
+        let (groups, at_once) = if backend == Backend::Cpu {
+            (vec![devices.to_vec()], at_once(threads, &vec![occupied(true); count]))
+        } else {
+            let groups: Vec<_> = different.chunks((different.len() / count).max(1)).map(<[usize]>::to_vec).collect();
+            // Those of a group that evolve at a time.
+            let of_group = at_once(threads, &vec![occupied(false); count.div_ceil(groups.len())]);
+            let all = (of_group * groups.len()).min(count);
+            (groups, all)
         };
-        Ok(Machine { backend, threads, devices, at_once })
+        Machine { threads: own_threads, groups, at_once }
     }
 
     /// Returns what the cluster of a place has.
     fn part(&self, place: usize) -> Part {
-        let groups = self.devices.len();
-        let devices = self.devices[place % groups].clone();
-        let sharers = if self.backend == Backend::Cpu { self.at_once } else { self.at_once.div_ceil(groups) };
-        Part { threads: self.threads, devices, sharers }
+        let group = place % self.groups.len();
+        let sharers = self.at_once.div_ceil(self.groups.len());
+        Part { threads: self.threads, group, devices: self.groups[group].clone(), sharers }
     }
 }
 
@@ -241,13 +251,15 @@ struct State<'a> {
 /// Clusters that evolve at the same time.
 struct Ensemble<'a> {
     files: Vec<PathBuf>,
+    /// The groups of the clusters.
+    groups: Vec<usize>,
     state: Mutex<State<'a>>,
     bar: &'a ProgressBar,
     json: bool,
 }
 
 impl<'a> Ensemble<'a> {
-    fn new(ready: Vec<Prepared<'a>>, bar: &'a ProgressBar, json: bool) -> Ensemble<'a> {
+    fn new(ready: Vec<Prepared<'a>>, groups: Vec<usize>, bar: &'a ProgressBar, json: bool) -> Ensemble<'a> {
         let count = ready.len();
         let files = ready.iter().map(|ready| ready.course.report.file.clone().unwrap_or_default()).collect();
         let waiting = ready.into_iter().enumerate();
@@ -260,20 +272,22 @@ impl<'a> Ensemble<'a> {
             failures: Vec::new(),
             stops: None,
         };
-        Ensemble { files, state: Mutex::new(state), bar, json }
+        Ensemble { files, groups, state: Mutex::new(state), bar, json }
     }
 
-    /// Evolves so many at a time, and returns the reports of those that reached their ends, and the failures
-    /// of the others.
-    fn evolve(self, at_once: usize) -> Result<(Vec<Report>, Vec<Told>)> {
-        let helpers = at_once.min(self.files.len()).saturating_sub(1);
+    /// Evolves them, and returns the reports of those that reached their ends, and the failures of the others.
+    fn evolve(self, machine: &Machine) -> Result<(Vec<Report>, Vec<Told>)> {
+        let groups = machine.groups.len();
         thread::scope(|scope| {
-            for _ in 0..helpers {
-                // Where a thread cannot start, the others do its work.
-                let _ = Builder::new().name("kyoho-run".into()).spawn_scoped(scope, || self.work());
+            let ensemble = &self;
+            for number in 1..machine.at_once {
+                let work = move || ensemble.work(number % groups);
+                // What a thread leaves that cannot start is done below.
+                let _ = Builder::new().name("kyoho-run".into()).spawn_scoped(scope, work);
             }
-            self.work();
+            ensemble.work(0);
         });
+        (0..groups).for_each(|group| self.work(group));
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match state.stops {
             Some(failure) => Err(failure),
@@ -285,21 +299,22 @@ impl<'a> Ensemble<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes clusters until none waits: then as many threads as there are clusters have one each.
-    fn work(&self) {
-        while let Some((place, waiting)) = self.take() {
+    /// Takes clusters of a group until none waits: then other threads have one each. No more of a group
+    /// evolve at a time than they were told, as the block steps of all have to find room on a GPU.
+    fn work(&self, group: usize) {
+        while let Some((place, waiting)) = self.take(group) {
             let mut rows = Vec::new();
             let reached = self.go_on(waiting, &mut rows);
             self.put(place, rows, reached);
         }
     }
 
-    fn take(&self) -> Option<(usize, Waiting<'a>)> {
+    fn take(&self, group: usize) -> Option<(usize, Waiting<'a>)> {
         let mut state = self.state();
         if state.stops.is_some() {
             return None;
         }
-        let waiting = state.waiting.iter().enumerate();
+        let waiting = state.waiting.iter().enumerate().filter(|(_, (_, place, _))| self.groups[*place] == group);
         let (first, _) = waiting.min_by(|(_, one), (_, other)| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)))?;
         let (_, place, waiting) = state.waiting.swap_remove(first);
         Some((place, waiting))
@@ -378,5 +393,38 @@ impl State<'_> {
         }
         let (_, place) = next?;
         self.rows[place].pop_front().map(|row| (row, place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_divide_threads_and_devices() {
+        let divided = |backend, devices: &[usize], threads, count| {
+            let Machine { threads, groups, at_once } = Machine::divided(backend, devices, threads, count);
+            (threads, groups, at_once)
+        };
+        assert_eq!(divided(Backend::Cpu, &[0], 16, 5), (3, vec![vec![0]], 5));
+        assert_eq!(divided(Backend::Cpu, &[0, 0], 16, 64), (1, vec![vec![0, 0]], 16));
+        assert_eq!(divided(Backend::Cuda, &[0], 16, 64), (1, vec![vec![0]], 64));
+        assert_eq!(divided(Backend::Cuda, &[1, 3], 16, 64), (1, vec![vec![1], vec![3]], 64));
+        assert_eq!(divided(Backend::Cuda, &[0, 1, 2, 3], 16, 2), (8, vec![vec![0, 1], vec![2, 3]], 2));
+        assert_eq!(divided(Backend::Cuda, &[0, 1, 2], 16, 2), (8, vec![vec![0], vec![1], vec![2]], 2));
+        // One device is never that of two groups.
+        assert_eq!(divided(Backend::Cuda, &[0, 0], 16, 1000), (1, vec![vec![0]], 128));
+    }
+
+    #[test]
+    fn no_more_evolve_on_a_gpu_than_it_is_told() {
+        let machine = Machine::divided(Backend::Cuda, &[0, 1], 16, 300);
+        assert_eq!((machine.at_once, machine.part(0).sharers), (256, 128));
+        let machine = Machine::divided(Backend::Cuda, &[0, 1], 16, 5);
+        for group in 0..2 {
+            let threads = (0..machine.at_once).filter(|number| number % 2 == group).count();
+            let clusters = (0..5).filter(|place| machine.part(*place).group == group).count();
+            assert!(threads <= machine.part(group).sharers && threads == clusters);
+        }
     }
 }
