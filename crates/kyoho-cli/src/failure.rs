@@ -42,6 +42,22 @@ pub enum Failure {
         /// The defect.
         reason: String,
     },
+    /// A failure with one of several files, which does not name it itself.
+    #[error("{}: {failure}", name(path))]
+    OfFile {
+        /// The file.
+        path: PathBuf,
+        /// The failure.
+        failure: Box<Failure>,
+    },
+    /// Some of several files failed, each of which was told of.
+    #[error("{failed} of {all} files failed")]
+    Files {
+        /// How many failed.
+        failed: usize,
+        /// How many there are.
+        all: usize,
+    },
     /// Two bodies start from the same position, where the force between them has no value.
     #[error("bodies {} and {} have the same position; allowed: different positions, or softening (--eps)", bodies[0], bodies[1])]
     SamePlace {
@@ -101,10 +117,24 @@ impl Failure {
         }
     }
 
+    /// Whether it names this file as that which has the wrong content or cannot be read.
+    pub fn is_about(&self, file: &Path) -> bool {
+        matches!(self, Failure::Line { path, .. } | Failure::File { path, .. } if path == file)
+    }
+
+    /// Makes it the failure with one of several files.
+    pub fn of_file(self, file: &Path) -> Failure {
+        if self.is_about(file) || self.is_closed_output() {
+            return self;
+        }
+        Failure::OfFile { path: file.into(), failure: Box::new(self) }
+    }
+
     /// Returns 2 for wrong arguments, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Argument { .. } => 2,
+            Failure::OfFile { failure, .. } => failure.exit_code(),
             _ => 1,
         }
     }

@@ -8,7 +8,7 @@ use kyoho_core::Level;
 use kyoho_hal::Backend;
 
 /// The devices and threads that compute.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Devices {
     /// Backend: cpu, cuda, opencl [default: KYOHO_BACKEND, else the first that has devices]
     #[arg(long)]
@@ -23,7 +23,7 @@ pub struct Devices {
 }
 
 /// The place where forces are computed.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Machine {
     #[command(flatten)]
     pub place: Devices,

@@ -347,6 +347,8 @@ fn what_ends_a_run_of_ranks_is_said_once() {
     };
     let nowhere = "kyoho: nowhere.txt: No such file or directory";
     fails(&["nowhere.txt"], 1, nowhere);
+    let several = "kyoho: the input is 2 files over ranks; allowed: one file, or several by kyoho run";
+    fails(&["pair.txt", "nowhere.txt"], 2, several);
     let by_tree = ["--plummer", "10", "--order", "2", "--dt", "0.0625", "--theta", "0.5"];
     fails(
         &[&by_tree[..], &["--report-error"]].concat(),

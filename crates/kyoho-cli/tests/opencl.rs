@@ -84,6 +84,33 @@ fn one_device_and_several_give_the_same_bits() {
     }
 }
 
+#[test]
+fn several_files_divide_the_devices_and_have_the_bits_of_runs_alone() {
+    let two = two_devices();
+    let folder = folder("opencl_files");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let files = ["1", "2", "3"].map(|seed| {
+        let file = path(&format!("stars-{seed}.txt"));
+        succeed(&mut kyoho(&["model", "plummer", "300", "--seed", seed, "--output", &file]));
+        file
+    });
+    let settings = ["--t-end", "0.0625", "--interval", "0.0625", "--eps", "0.01", "--json", "--output"];
+    let run = |files: &[String], output: &str, variables: &[(&str, &str)]| -> serde_json::Value {
+        let mut command = by_opencl(kyoho(&["run"]), variables);
+        let output = succeed(command.args(files).args(settings).arg(output));
+        serde_json::from_slice(&output.stdout).expect("a report")
+    };
+    let report = run(&files, &path("together"), &[two, ("KYOHO_DEVICES", "0,1")]);
+    for (file, report) in files.iter().zip(report["files"].as_array().unwrap()) {
+        assert_eq!((&report["backend"], report["devices"].as_array().unwrap().len()), (&"opencl".into(), 1));
+        let name = Path::new(file).file_stem().unwrap().to_str().unwrap();
+        let alone = run(std::slice::from_ref(file), &path(name), &[]);
+        assert_eq!(report["energies"], alone["energies"]);
+        let bodies = |of: &str| std::fs::read(folder.join(of).join("snapshot-000001.txt")).unwrap();
+        assert!(bodies(&format!("together/{name}")) == bodies(name), "the bodies of {file} are others");
+    }
+}
+
 /// Returns the energies of a report.
 fn energies(output: Output) -> Vec<f64> {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");

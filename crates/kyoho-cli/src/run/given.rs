@@ -25,7 +25,7 @@ pub fn sharing<'a>(ranks: Ranks<'a>, plan: &Plan) -> Option<&'a Team> {
 /// Returns the snapshot that the run goes on from. Where ranks are to have shares of its bodies, the first
 /// one has all, and the others none.
 pub fn resumed(arguments: &Arguments, settings: &Settings, ranks: Ranks) -> Result<Option<Snapshot<'static>>> {
-    let Some(path) = arguments.resume.as_deref() else { return Ok(None) };
+    let Some(path) = arguments.resume.first() else { return Ok(None) };
     let Some(team) = ranks.team() else { return Snapshot::of(file::read(path)?.into(), path).map(Some) };
     let content = if ranks.is_first() { file::read(path)? } else { Vec::new() };
     let here = ranks.is_first().then(|| Snapshot::of(Cow::Borrowed(&content), path)).transpose()?;
@@ -42,7 +42,7 @@ pub fn resumed(arguments: &Arguments, settings: &Settings, ranks: Ranks) -> Resu
 
 /// Returns the bodies of the file that is given, all on the first rank where ranks are to have `shares`.
 pub fn input(arguments: &Arguments, ranks: Ranks, shares: Option<&Team>) -> Result<Option<Input>> {
-    let Some(path) = arguments.input.as_deref() else { return Ok(None) };
+    let Some(path) = arguments.input.first() else { return Ok(None) };
     let Some(team) = shares else { return snapshot::bodies_of(ranks.read(path)?, path).map(Some) };
     let here = ranks.is_first().then(|| snapshot::bodies_of(file::read(path)?, path)).transpose()?;
     let units = here.as_ref().and_then(|here| here.units.as_ref()).map_or("", |(text, _)| text);
@@ -63,8 +63,13 @@ fn units_of(text: String, path: &Path) -> Result<Option<(String, UnitSystem)>> {
 
 /// Returns the different softenings of bodies that have some of their own, on all ranks where the first
 /// has these.
-pub fn softenings(own: Option<&[f64]>, shares: Option<&Team>) -> Result<Option<Vec<f64>>> {
-    let here = own.map(softenings::different);
+pub fn softenings(
+    resumed: Option<&Snapshot>,
+    input: Option<&Input>,
+    shares: Option<&Team>,
+) -> Result<Option<Vec<f64>>> {
+    let own = resumed.map(|snapshot| &snapshot.softenings).or(input.map(|input| &input.softenings));
+    let here = own.and_then(|softenings| softenings.as_deref()).map(softenings::different);
     let Some(team) = shares else { return Ok(here) };
     let bytes = here.iter().flatten().flat_map(|softening| softening.to_ne_bytes()).collect();
     let all = team.of_first(bytes)?;

@@ -22,23 +22,25 @@ use kyoho_integrators::unit_systems::UnitSystem;
 use kyoho_language::field::{BUILT_IN, BuiltIn};
 
 /// The options of `kyoho run`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(group = clap::ArgGroup::new("bodies").required(true).args(["input", "plummer", "resume"]))]
 #[command(allow_negative_numbers = true)]
 pub struct Arguments {
     /// A file of bodies, whose format is found out: lines `mass x y z vx vy vz` with comments after a #,
     /// or columns with names, such as a CSV; HDF5 of Kyoho, Gadget, SWIFT, AREPO or AMUSE; or a
-    /// snapshot, whose bodies begin a new run; - is the standard input
-    pub input: Option<PathBuf>,
+    /// snapshot, whose bodies begin a new run; - is the standard input. Several files evolve at the same
+    /// time, each by itself
+    pub input: Vec<PathBuf>,
     /// A Plummer model of this many bodies, in standard N-body units
     #[arg(long, value_name = "N", value_parser = count::<u32>(2..=1 << 30))]
     pub plummer: Option<u32>,
     /// The seed of the Plummer model's random numbers
     #[arg(long, default_value_t = 1, value_parser = count::<u64>(..))]
     pub seed: u64,
-    /// Go on from a snapshot, with its settings unless an option gives others
-    #[arg(long, value_name = "FILE")]
-    pub resume: Option<PathBuf>,
+    /// Go on from a snapshot, with its settings unless an option gives others, or from several at the
+    /// same time
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub resume: Vec<PathBuf>,
     /// The time at which the run ends [default: 1]
     #[arg(long, value_name = "TIME", value_parser = number)]
     pub t_end: Option<f64>,
@@ -122,7 +124,8 @@ pub struct Arguments {
     /// The shortest step of a body [default: the interval / 2^50]
     #[arg(long, value_name = "TIME", value_parser = number)]
     pub dt_min: Option<f64>,
-    /// The folder into which a snapshot is written at the start and after each interval
+    /// The folder into which a snapshot is written at the start and after each interval; of several
+    /// files each has a folder there, of its name without the ending
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
     /// Remove the snapshots of other runs that are in the folder of --output; without it they are an
@@ -145,6 +148,13 @@ pub struct Arguments {
     pub json: bool,
     #[command(flatten)]
     pub machine: Machine,
+}
+
+impl Arguments {
+    /// Returns the files of bodies or snapshots, and what they are called in messages.
+    pub fn files(&self) -> (&'static str, &[PathBuf]) {
+        if self.resume.is_empty() { ("the input", &self.input) } else { ("--resume", &self.resume) }
+    }
 }
 
 /// Parses the radius of subsystems, which a file may stand in the place of.

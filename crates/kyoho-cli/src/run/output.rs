@@ -1,5 +1,6 @@
 //! The folder of a run's snapshots.
 
+use std::ffi::OsString;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::{Builder, JoinHandle};
@@ -28,6 +29,14 @@ fn number_of(path: &Path) -> Option<u64> {
     Format::ALL.iter().find(|format| extension == format.extension())?;
     let number = path.file_stem()?.to_str()?.strip_prefix(NAME)?;
     (number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| number.parse().ok())?
+}
+
+/// Returns the name of the folder that snapshots of a file get among those of others: its name without the
+/// ending or, of a snapshot, that of its folder.
+pub fn name_among_others(path: &Path) -> OsString {
+    let folder = || path.canonicalize().ok()?.parent()?.file_name().map(OsString::from);
+    let of_folder = number_of(path).and_then(|_| folder());
+    of_folder.unwrap_or_else(|| path.file_stem().unwrap_or_default().into())
 }
 
 /// Returns the snapshots in a folder that do not belong to the run, by their numbers: all of them

@@ -41,9 +41,23 @@ struct TreeError {
 }
 
 impl Row {
+    /// Returns the time.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
     /// Returns the time and the relative error of the energy.
     pub fn error(&self) -> (f64, f64) {
         (self.time, self.relative_error)
+    }
+
+    /// Returns the line of a table.
+    pub fn text(&self) -> String {
+        let errors = self.tree_error.map_or(String::new(), |errors| {
+            let TreeError { median, percentile_90, percentile_99, worst } = errors;
+            format!("  {median:>20.2e}  {percentile_90:>9.2e}  {percentile_99:>9.2e}  {worst:>9.2e}")
+        });
+        format!("{:>14}  {:>22.15e}  {:>14.3e}{errors}", rounded(self.time), self.total, self.relative_error)
     }
 
     /// Returns the energies and their error relative to those at the start, and the errors of a
@@ -105,6 +119,9 @@ struct Jump {
 /// The whole report of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
+    /// The file of the bodies, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
     bodies: usize,
     order: i32,
     precision: &'static str,
@@ -188,6 +205,7 @@ impl Report {
         let pairs = (bodies as u64).saturating_mul(bodies as u64);
         let tree_crossover = system.tree_crossover();
         Report {
+            file: None,
             bodies,
             order: plan.order as i32,
             precision: plan.precision.name(),
@@ -253,25 +271,44 @@ impl Report {
         if json || !self.prints {
             return Ok(());
         }
-        out!("{}", self.title())?;
-        if let Some(units) = &self.units {
-            out!("in units of {units}, G {}", shown(self.gravity))?;
+        for line in self.settings() {
+            out!("{line}")?;
         }
-        if !self.fields.is_empty() {
-            out!("in the fields {}", self.fields.join(", "))?;
+        out!("{}", self.machine())?;
+        if let Some(reason) = self.sums_directly() {
+            out!("{reason}")?;
         }
-        if !self.laws.is_empty() {
-            out!("with the laws {}", self.laws.join(", "))?;
-        }
+        out!("{}", self.header())
+    }
+
+    /// Describes the run in lines, of which the first is the title.
+    pub fn settings(&self) -> Vec<String> {
+        let units = self.units.as_ref().map(|units| format!("in units of {units}, G {}", shown(self.gravity)));
+        let named = |what: &str, names: &[String]| (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")));
+        let others = [units, named("in the fields", &self.fields), named("with the laws", &self.laws)];
+        std::iter::once(self.title()).chain(others.into_iter().flatten()).collect()
+    }
+
+    /// Says where the run is computed.
+    pub fn machine(&self) -> String {
         let ranks = self.ranks.map_or(String::new(), |ranks| format!("{ranks} ranks, each "));
         let devices = self.devices.join(", ");
-        out!("on {ranks}{} ({devices}), {} threads, {}", self.backend, self.threads, self.level)?;
-        if self.tree_name.is_some() && !self.sums_by_tree {
-            let (n, least) = (self.bodies, self.tree_crossover);
-            out!("forces are direct sums: {n} x {n} pairs are fewer than {least}, from which on a tree is faster")?;
-        }
+        format!("on {ranks}{} ({devices}), {} threads, {}", self.backend, self.threads, self.level)
+    }
+
+    /// Says why forces are direct sums, where a tree is asked for.
+    pub fn sums_directly(&self) -> Option<String> {
+        let (n, least) = (self.bodies, self.tree_crossover);
+        let reason = || {
+            format!("forces are direct sums: {n} x {n} pairs are fewer than {least}, from which on a tree is faster")
+        };
+        (self.tree_name.is_some() && !self.sums_by_tree).then(reason)
+    }
+
+    /// Returns the names of the columns of rows.
+    pub fn header(&self) -> String {
         let errors = if self.shows_errors { TREE_ERROR_HEADER } else { "" };
-        out!("{:>14}  {:>22}  {:>14}{errors}", "time", "energy", "relative error")
+        format!("{:>14}  {:>22}  {:>14}{errors}", "time", "energy", "relative error")
     }
 
     /// Describes the run in a line.
@@ -292,16 +329,17 @@ impl Report {
 
     /// Adds and prints the energies at one time.
     pub fn row(&mut self, row: Row, json: bool) -> Result<()> {
-        self.energies.push(row);
-        self.largest_relative_error = self.largest_relative_error.max(row.relative_error.abs());
+        self.add(row);
         if json || !self.prints {
             return Ok(());
         }
-        let errors = row.tree_error.map_or(String::new(), |errors| {
-            let TreeError { median, percentile_90, percentile_99, worst } = errors;
-            format!("  {median:>20.2e}  {percentile_90:>9.2e}  {percentile_99:>9.2e}  {worst:>9.2e}")
-        });
-        out!("{:>14}  {:>22.15e}  {:>14.3e}{errors}", rounded(row.time), row.total, row.relative_error)
+        out!("{}", row.text())
+    }
+
+    /// Adds the energies at one time.
+    pub fn add(&mut self, row: Row) {
+        self.energies.push(row);
+        self.largest_relative_error = self.largest_relative_error.max(row.relative_error.abs());
     }
 
     /// Adds the closest approach of an interval that began at a time.
@@ -341,8 +379,8 @@ impl Report {
         Ok(())
     }
 
-    /// Prints the outcome.
-    pub fn end(&mut self, counts: Counts, snapshots: Vec<PathBuf>, json: bool) -> Result<()> {
+    /// Takes what is known at the end of the run.
+    pub fn end(&mut self, counts: Counts, snapshots: Vec<PathBuf>) {
         let last = self.energies[self.energies.len() - 1];
         self.final_energy = last.total;
         self.relative_error = last.relative_error;
@@ -356,6 +394,10 @@ impl Report {
         self.interactions_per_second = counts.interactions as f64 / self.seconds;
         self.steps_per_second = counts.steps as f64 / self.seconds;
         self.snapshots = snapshots;
+    }
+
+    /// Prints the outcome.
+    pub fn print_end(&self, json: bool) -> Result<()> {
         if !self.prints {
             return Ok(());
         }
@@ -371,44 +413,18 @@ impl Report {
             self.average_block,
             self.seconds_per_block_step * 1e6
         )?;
-        if self.limited_steps > 0 {
-            out!("                {} of them wanted to be shorter than --dt-min", self.limited_steps)?;
+        if let Some(limited) = self.limited() {
+            out!("{limited}")?;
         }
         if let Some(Closest { distance, time, bodies: [first, second] }) = self.closest_approach {
             out!("closest         {distance:.6e} between bodies {first} and {second} at time {}", rounded(time))?;
         }
-        if let Some(Jump { of_interval, bodies, .. }) = &self.last_energy_jump {
-            out!("warning         {}", of_interval.text(self.energy_jumps, *bodies))?;
+        if let Some(warning) = self.warning() {
+            out!("{warning}")?;
         }
-        if self.sums_by_tree {
-            // The pairs of a tree are not summed one by one.
-            out!(
-                "speed           {:.3e} steps/s ({} steps in {:.3} s)",
-                self.steps_per_second,
-                self.steps,
-                self.seconds
-            )?;
-        } else {
-            out!(
-                "speed           {:.3} Gint/s, {:.3e} steps/s ({:.3e} interactions in {:.3} s)",
-                self.interactions_per_second / 1e9,
-                self.steps_per_second,
-                self.interactions as f64,
-                self.seconds
-            )?;
-        }
-        if let (Some(radius), Some(binaries)) = (self.subsystem_radius, self.binaries) {
-            out!("binaries        {binaries} in subsystems, which form within {radius:.3e}")?;
-        }
-        if let Some(bound) = &self.tightest_binary {
-            let ([one, other], [axis, eccentricity, period]) = (bound.names(), bound.orbit());
-            out!("tightest        {one} and {other}: a = {axis:.6e}, e = {eccentricity:.6}, period {period:.6e}")?;
-        }
-        if let Some(mergers) = &self.mergers {
-            let last = mergers.last().map_or(String::new(), |Merger { time, bodies: [one, other], .. }| {
-                format!(", the last of bodies {one} and {other} at time {}", rounded(*time))
-            });
-            out!("mergers         {}{last}", mergers.len())?;
+        out!("{}", Speed::of(std::slice::from_ref(self), self.seconds).text())?;
+        for line in self.pairs() {
+            out!("{line}")?;
         }
         if let Some(path) = self.snapshots.last() {
             out!("snapshots       {}, the last {}", self.snapshots.len(), path.display())?;
@@ -416,8 +432,111 @@ impl Report {
         Ok(())
     }
 
+    /// Returns lines about what is not in every run and matters: limited steps, changed energies, binaries and
+    /// mergers.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        [self.limited(), self.warning()].into_iter().flatten().chain(self.pairs())
+    }
+
+    fn limited(&self) -> Option<String> {
+        let limited = self.limited_steps;
+        (limited > 0).then(|| format!("                {limited} of them wanted to be shorter than --dt-min"))
+    }
+
+    fn warning(&self) -> Option<String> {
+        let Jump { of_interval, bodies, .. } = self.last_energy_jump.as_ref()?;
+        Some(format!("warning         {}", of_interval.text(self.energy_jumps, *bodies)))
+    }
+
+    /// Returns the lines about binaries and mergers.
+    fn pairs(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let (Some(radius), Some(binaries)) = (self.subsystem_radius, self.binaries) {
+            lines.push(format!("binaries        {binaries} in subsystems, which form within {radius:.3e}"));
+        }
+        if let Some(bound) = &self.tightest_binary {
+            let ([one, other], [axis, eccentricity, period]) = (bound.names(), bound.orbit());
+            let orbit = format!("a = {axis:.6e}, e = {eccentricity:.6}, period {period:.6e}");
+            lines.push(format!("tightest        {one} and {other}: {orbit}"));
+        }
+        if let Some(mergers) = &self.mergers {
+            let last = mergers.last().map_or(String::new(), |Merger { time, bodies: [one, other], .. }| {
+                format!(", the last of bodies {one} and {other} at time {}", rounded(*time))
+            });
+            lines.push(format!("mergers         {}{last}", mergers.len()));
+        }
+        lines
+    }
+
     /// Returns the times and the relative energy errors.
     pub fn errors(&self) -> Vec<(f64, f64)> {
         self.energies.iter().map(|row| (row.time, row.relative_error)).collect()
+    }
+
+    /// Returns the outcome as a line of a table of files.
+    pub fn outcome(&self) -> String {
+        let Report { bodies, relative_error, largest_relative_error, block_steps, seconds, .. } = self;
+        let time = self.energies.last().map_or(f64::NAN, |row| row.time);
+        format!(
+            "{bodies:>8}  {:>10}  {relative_error:>14.3e}  {largest_relative_error:>10.3e}  {block_steps:>11}  \
+             {seconds:>9.3}",
+            rounded(time)
+        )
+    }
+
+    /// Returns the snapshots that were written.
+    pub fn snapshots(&self) -> &[PathBuf] {
+        &self.snapshots
+    }
+}
+
+/// The names of the columns of [`Report::outcome`].
+pub fn outcome_header() -> String {
+    let names = ("bodies", "time", "relative error", "largest", "block steps", "seconds");
+    format!("{:>8}  {:>10}  {:>14}  {:>10}  {:>11}  {:>9}", names.0, names.1, names.2, names.3, names.4, names.5)
+}
+
+/// What one or several runs have computed in some seconds.
+#[derive(Debug, Serialize)]
+pub struct Speed {
+    steps: u64,
+    block_steps: u64,
+    interactions: u64,
+    seconds: f64,
+    interactions_per_second: f64,
+    steps_per_second: f64,
+    /// Whether a tree sums forces.
+    #[serde(skip)]
+    sums_by_tree: bool,
+}
+
+impl Speed {
+    /// Returns that of some reports.
+    pub fn of(reports: &[Report], seconds: f64) -> Speed {
+        let sum = |count: fn(&Report) -> u64| reports.iter().map(count).sum::<u64>();
+        let (steps, interactions) = (sum(|report| report.steps), sum(|report| report.interactions));
+        Speed {
+            steps,
+            block_steps: sum(|report| report.block_steps),
+            interactions,
+            seconds,
+            interactions_per_second: interactions as f64 / seconds,
+            steps_per_second: steps as f64 / seconds,
+            sums_by_tree: reports.iter().any(|report| report.sums_by_tree),
+        }
+    }
+
+    /// Returns it as a line.
+    pub fn text(&self) -> String {
+        let Speed { steps, interactions, seconds, steps_per_second, .. } = self;
+        if self.sums_by_tree {
+            // The pairs of a tree are not summed one by one.
+            return format!("speed           {steps_per_second:.3e} steps/s ({steps} steps in {seconds:.3} s)");
+        }
+        format!(
+            "speed           {:.3} Gint/s, {steps_per_second:.3e} steps/s ({:.3e} interactions in {seconds:.3} s)",
+            self.interactions_per_second / 1e9,
+            *interactions as f64
+        )
     }
 }

@@ -5,6 +5,7 @@ mod bench;
 mod common;
 mod errors;
 mod examples;
+mod files;
 mod hdf5;
 mod info;
 mod integrators;
