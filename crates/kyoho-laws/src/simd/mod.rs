@@ -28,3 +28,29 @@ mod vector;
 use neon as baseline;
 #[cfg(not(target_arch = "aarch64"))]
 use portable as baseline;
+
+/// Does work that is compiled for the longest vectors that the CPU has, if it is inlined all the way. Its
+/// results are the same in all.
+#[inline]
+pub fn in_longest_vectors<T>(work: impl FnOnce() -> T) -> T {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx2")]
+        fn by_avx512<T>(work: impl FnOnce() -> T) -> T {
+            work()
+        }
+        #[target_feature(enable = "avx2")]
+        fn by_avx2<T>(work: impl FnOnce() -> T) -> T {
+            work()
+        }
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the CPU has them.
+            return unsafe { by_avx512(work) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the CPU has it.
+            return unsafe { by_avx2(work) };
+        }
+    }
+    work()
+}

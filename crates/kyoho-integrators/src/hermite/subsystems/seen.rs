@@ -2,12 +2,15 @@
 //! together, and left out together by the box around them.
 
 use kyoho_core::{Result, memory};
+use kyoho_few_body::averaged::Tensor;
+use kyoho_laws::simd::in_longest_vectors;
 
 use super::WHAT;
 use crate::body::Vector;
 
-/// The places that are looked at together.
+/// The places that are looked at together, and the sums that are made at a time.
 const TOGETHER: usize = 32;
+const LANES: usize = 8;
 /// Places are arranged anew when this many times their number were put.
 const STALE: usize = 4;
 
@@ -15,8 +18,8 @@ const STALE: usize = 4;
 /// of no weight are never found.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// The components of the places, and at last the weights, by slots; zeros fill the last ones up.
-    columns: [Vec<f64>; 4],
+    /// The components of the places, and at last the weights, in pieces of slots; zeros fill the last one up.
+    pieces: Vec<Piece>,
     /// The slot of each number, and the number in each slot.
     slots: Vec<usize>,
     numbers: Vec<usize>,
@@ -25,6 +28,9 @@ pub struct Seen {
     /// The places that were put since they were arranged; many where they never were.
     moved: usize,
 }
+
+/// The three components of places, and their weights.
+type Piece = [[f64; TOGETHER]; 4];
 
 /// The ends of a piece's places along each axis, and the largest size of their weights.
 #[derive(Debug, Clone, Copy)]
@@ -61,18 +67,16 @@ impl Bounds {
 impl Seen {
     /// Forgets all and makes room for this many places.
     pub fn begin(&mut self, count: usize) -> Result<()> {
-        let room = count.next_multiple_of(TOGETHER);
-        for column in &mut self.columns {
-            column.clear();
-            memory::lengthen(column, room, WHAT, || 0.0)?;
-        }
+        let pieces = count.div_ceil(TOGETHER);
+        self.pieces.clear();
+        memory::lengthen(&mut self.pieces, pieces, WHAT, || [[0.0; TOGETHER]; 4])?;
         for numbers in [&mut self.slots, &mut self.numbers] {
             let mut next = 0..;
             numbers.clear();
             memory::lengthen(numbers, count, WHAT, || next.next().unwrap_or_default())?;
         }
         self.bounds.clear();
-        memory::lengthen(&mut self.bounds, room / TOGETHER, WHAT, || Bounds::EMPTY)?;
+        memory::lengthen(&mut self.bounds, pieces, WHAT, || Bounds::EMPTY)?;
         self.moved = STALE * count;
         Ok(())
     }
@@ -80,8 +84,8 @@ impl Seen {
     /// Puts a place under a number.
     pub fn put(&mut self, number: usize, place: &Vector, weight: f64) {
         let ([x, y, z], slot) = (*place, self.slots[number]);
-        for (column, value) in self.columns.iter_mut().zip([x, y, z, weight]) {
-            column[slot] = value;
+        for (column, value) in self.pieces[slot / TOGETHER].iter_mut().zip([x, y, z, weight]) {
+            column[slot % TOGETHER] = value;
         }
         let piece = &mut self.bounds[slot / TOGETHER];
         *piece = piece.with(place, weight);
@@ -89,7 +93,7 @@ impl Seen {
     }
 
     /// Puts places that are near one another into one piece, if many have been put since this was done.
-    /// What is found does not depend on it.
+    /// What is found does not depend on it, but its order does.
     pub fn arrange(&mut self) -> Result<()> {
         let count = self.numbers.len();
         if self.moved < STALE * count {
@@ -126,54 +130,111 @@ impl Seen {
 
     /// Returns the place under a number, and its weight.
     pub fn at(&self, number: usize) -> (Vector, f64) {
-        let [x, y, z, weight] = self.columns.each_ref().map(|column| column[self.slots[number]]);
+        let slot = self.slots[number];
+        let [x, y, z, weight] = self.pieces[slot / TOGETHER].map(|column| column[slot % TOGETHER]);
         ([x, y, z], weight)
     }
 
-    /// Appends the numbers, ascending, of the places that have a score of 0 and more, by their squared
-    /// distance from one and their weight. Scores do not grow with the distance, nor fall with the size of
-    /// a weight.
+    /// Appends the numbers of the places that have a score of 0 and more, by their squared distance from one
+    /// and their weight. Scores do not grow with the distance, nor fall with the size of a weight. The order
+    /// follows from what was put since the beginning.
     pub fn select(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
-        let first = numbers.len();
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the CPU has it.
-            unsafe { self.select_by_avx2(from, numbers, score)? };
-            numbers[first..].sort_unstable();
-            return Ok(());
-        }
-        self.select_by_all(from, numbers, score)?;
-        numbers[first..].sort_unstable();
-        Ok(())
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn select_by_avx2(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
-        self.select_by_all(from, numbers, score)
+        in_longest_vectors(
+            #[inline(always)]
+            || self.select_in(from, numbers, score),
+        )
     }
 
     #[inline(always)]
-    fn select_by_all(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
-        let [x, y, z, weights] = self.columns.each_ref().map(|column| column.as_chunks::<TOGETHER>().0);
-        for (piece, ends) in self.bounds.iter().enumerate() {
-            if score(ends.distance2(from), ends.weight) < 0.0 {
-                continue;
-            }
-            let (x, y, z, weights) = (&x[piece], &y[piece], &z[piece], &weights[piece]);
-            let scores: [f64; TOGETHER] = std::array::from_fn(|k| {
-                let apart = [x[k] - from[0], y[k] - from[1], z[k] - from[2]];
-                score(apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2], weights[k])
-            });
-            // Without branches, which would be taken at random.
-            let (mut found, mut count) = ([0; TOGETHER], 0);
-            for k in 0..TOGETHER {
-                found[count] = piece * TOGETHER + k;
-                count += usize::from((scores[k] >= 0.0) & (weights[k] != 0.0));
-            }
-            memory::reserve(numbers, count, WHAT)?;
-            numbers.extend(found[..count].iter().map(|slot| self.numbers[*slot]));
+    fn select_in(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
+        for piece in self.within(from, &score) {
+            let weights = &self.pieces[piece][3];
+            let scores = self.scores(piece, from, &score);
+            self.append(piece, numbers, |k| (scores[k] >= 0.0) & (weights[k] != 0.0))?;
         }
+        Ok(())
+    }
+
+    /// Appends the numbers of the masses that have a first score of 0 and more, and returns the tide of those
+    /// that have a second one but not the first, as if they stayed where they are. `but` has no part in it.
+    pub fn tides(
+        &self,
+        from: &Vector,
+        but: usize,
+        numbers: &mut Vec<usize>,
+        scores: [impl Fn(f64, f64) -> f64; 2],
+    ) -> Result<Tensor> {
+        in_longest_vectors(
+            #[inline(always)]
+            || self.tides_in(from, but, numbers, scores),
+        )
+    }
+
+    #[inline(always)]
+    fn tides_in(
+        &self,
+        from: &Vector,
+        but: usize,
+        numbers: &mut Vec<usize>,
+        [first, second]: [impl Fn(f64, f64) -> f64; 2],
+    ) -> Result<Tensor> {
+        let mut sums = [[0.0; LANES]; 6];
+        for piece in self.within(from, &second) {
+            let [x, y, z, masses] = &self.pieces[piece];
+            let scores = [self.scores(piece, from, &first), self.scores(piece, from, &second)];
+            self.append(piece, numbers, |k| (scores[0][k] >= 0.0) & (masses[k] != 0.0))?;
+            let own = self.slots[but].wrapping_sub(piece * TOGETHER);
+            for start in (0..TOGETHER).step_by(LANES) {
+                for lane in 0..LANES {
+                    let k = start + lane;
+                    let counts = (scores[1][k] >= 0.0) & (scores[0][k] < 0.0) & (k != own);
+                    let at = [x[k] - from[0], y[k] - from[1], z[k] - from[2]];
+                    let square = if counts { at[0] * at[0] + at[1] * at[1] + at[2] * at[2] } else { 1.0 };
+                    let mass = if counts { masses[k] } else { 0.0 };
+                    let inverse = 1.0 / square;
+                    let factor = mass * inverse * inverse.sqrt();
+                    let along = at.map(|x| 3.0 * factor * inverse * x);
+                    let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
+                    for (sum, (one, other)) in sums.iter_mut().zip(pairs) {
+                        sum[lane] += along[one] * at[other] - if one == other { factor } else { 0.0 };
+                    }
+                }
+            }
+        }
+        numbers.retain(|number| *number != but);
+        Ok(sums.map(|lanes| lanes.iter().sum()))
+    }
+
+    /// Returns the pieces that may have places with a score of 0 and more.
+    #[inline(always)]
+    fn within(&self, from: &Vector, score: impl Fn(f64, f64) -> f64) -> impl Iterator<Item = usize> {
+        let may_have = move |bounds: &Bounds| {
+            let best = score(bounds.distance2(from), bounds.weight);
+            // Numbers beyond doubles tell nothing apart.
+            best >= 0.0 || best.is_nan()
+        };
+        self.bounds.iter().enumerate().filter(move |(_, bounds)| may_have(bounds)).map(|(piece, _)| piece)
+    }
+
+    #[inline(always)]
+    fn scores(&self, piece: usize, from: &Vector, score: impl Fn(f64, f64) -> f64) -> [f64; TOGETHER] {
+        let [x, y, z, weights] = &self.pieces[piece];
+        std::array::from_fn(|k| {
+            let apart = [x[k] - from[0], y[k] - from[1], z[k] - from[2]];
+            score(apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2], weights[k])
+        })
+    }
+
+    /// Appends the numbers of some places of a piece, without branches, which would be taken at random.
+    #[inline(always)]
+    fn append(&self, piece: usize, numbers: &mut Vec<usize>, is_one: impl Fn(usize) -> bool) -> Result<()> {
+        let (mut found, mut count) = ([0; TOGETHER], 0);
+        for k in 0..TOGETHER {
+            found[count] = piece * TOGETHER + k;
+            count += usize::from(is_one(k));
+        }
+        memory::reserve(numbers, count, WHAT)?;
+        numbers.extend(found[..count].iter().map(|slot| self.numbers[*slot]));
         Ok(())
     }
 }
@@ -184,7 +245,7 @@ mod tests {
     use crate::tests::random;
 
     #[test]
-    fn those_that_count_are_found_in_order() {
+    fn those_that_count_are_found() {
         let mut random = random();
         for count in [0, 1, 31, 32, 33, 200, 3000] {
             let mut seen = Seen::default();
@@ -203,6 +264,17 @@ mod tests {
                 let score = |distance2: f64, weight: f64| weight - distance2;
                 let mut found = vec![7777];
                 seen.select(&from, &mut found, score).unwrap();
+                found[1..].sort_unstable();
+                let mut plain = Vec::new();
+                seen.select_in(&from, &mut plain, score).unwrap();
+                plain.sort_unstable();
+                assert_eq!(found[1..], plain);
+                if count > 0 {
+                    let scores = [0.1, 0.5].map(|part| move |distance2: f64, weight: f64| part * weight - distance2);
+                    let (mut one, mut other) = (Vec::new(), Vec::new());
+                    let tides = seen.tides(&from, 0, &mut one, scores).unwrap();
+                    assert_eq!((tides, &one), (seen.tides_in(&from, 0, &mut other, scores).unwrap(), &other));
+                }
                 let distance2 = |place: &Vector| (0..3).map(|k| (place[k] - from[k]).powi(2)).sum::<f64>();
                 let expected = places
                     .iter()

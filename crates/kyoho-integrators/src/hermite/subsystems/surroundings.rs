@@ -19,7 +19,7 @@ pub const NEAR: f64 = 60.0;
 /// Tides below this part of the inner pull count for nothing.
 const NEGLIGIBLE: f64 = 1e-12;
 /// Those below this part are as if the body stayed where it was seen last.
-const SLIGHT: f64 = 1e-10;
+const SLIGHT: f64 = 1e-9;
 
 /// A near body: its mass times the gravitational constant, and its motion from the centre of mass as a
 /// polynomial of the part of the step.
@@ -101,15 +101,6 @@ fn tide(mass: f64, at: Vector, velocity: Vector) -> [Tensor; 2] {
     [both.map(|[tide, _]| tide), both.map(|[_, rate]| rate)]
 }
 
-/// Returns the tide of a mass that stays where it is.
-fn resting_tide(mass: f64, at: Vector) -> Tensor {
-    let [x, y, z] = at;
-    let square = square(&at);
-    let (factor, inverse) = (mass / (square * square.sqrt()), 3.0 / square);
-    let [along_x, along_y, along_z] = [x, y, z].map(|x| factor * inverse * x);
-    [along_x * x - factor, along_y * y - factor, along_z * z - factor, along_x * y, along_x * z, along_y * z]
-}
-
 /// Returns a function that is 0 or more for a body whose tide on a subsystem of some mass and extent is this
 /// part of the inner pull and more, by its squared distance and its mass.
 fn is_tide_of(part: f64, mass: f64, extent: f64) -> impl Fn(f64, f64) -> f64 {
@@ -136,22 +127,8 @@ impl<'a> Others<'a> {
         numbers: &'a mut Vec<usize>,
     ) -> Result<Others<'a>> {
         numbers.clear();
-        bodies.select(&centre.position, numbers, is_tide_of(NEGLIGIBLE, centre.mass, extent))?;
-        let moves = is_tide_of(SLIGHT, centre.mass, extent);
-        let mut resting = [0.0; 6];
-        numbers.retain(|&other| {
-            if other == number {
-                return false;
-            }
-            let (there, mass) = bodies.at(other);
-            let from = vector(|k| there[k] - middle[k]);
-            let is_moving = moves(square(&from), mass) >= 0.0;
-            if !is_moving {
-                let tide = resting_tide(mass, from);
-                resting = std::array::from_fn(|k| resting[k] + tide[k]);
-            }
-            is_moving
-        });
+        let is_part = |part: f64| is_tide_of(part, centre.mass, extent);
+        let resting = bodies.tides(middle, number, numbers, [is_part(SLIGHT), is_part(NEGLIGIBLE)])?;
         Ok(Others { moving: numbers, resting })
     }
 }
