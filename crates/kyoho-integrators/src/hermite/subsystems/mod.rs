@@ -37,6 +37,8 @@ const CLOSE: f64 = 5.0;
 const RESOLVED: f64 = 20.0;
 /// A body that was somewhere may be so much more important where it is.
 const CAUTION: f64 = 16.0;
+/// A body is looked at anew within this many times its way during a step from where it was.
+const FAR: f64 = 4.0;
 /// A subsystem acts on a body as its centre alone where the rest is below this part of the body's
 /// acceleration.
 const LEAST_PART: f64 = 1e-12;
@@ -131,13 +133,14 @@ impl Subsystems {
     /// Notes where some bodies are: those that were written as sources.
     pub fn see(&mut self, moving: &[Moving], numbers: impl Iterator<Item = usize>) -> Result<()> {
         for number in numbers {
-            let Body { position, mass, .. } = moving[number].body;
+            let Body { position, velocity, mass, step, .. } = moving[number].body;
+            let reach = FAR * step;
             // A hidden member has no mass.
-            self.bodies.put(number, &position, mass);
+            self.bodies.put(number, &position, [mass, reach * reach * square(&velocity)]);
             if let Some(Role::Centre(place)) = self.roles.get(number) {
                 self.see_centre(*place);
             } else {
-                self.centres.put(number, &position, 0.0);
+                self.centres.put(number, &position, [0.0; 2]);
                 self.follows[number] = false;
             }
         }
@@ -149,8 +152,8 @@ impl Subsystems {
     fn see_centre(&mut self, place: usize) {
         let subsystem = &self.all[place];
         let number = subsystem.members[0];
-        let (position, _) = self.bodies.at(number);
-        self.centres.put(number, &position, CAUTION * self.strength(subsystem));
+        let (position, [_, reach2]) = self.bodies.at(number);
+        self.centres.put(number, &position, [CAUTION * self.strength(subsystem), reach2]);
         self.follows[number] = subsystem.is_close || subsystem.mean.is_none();
     }
 

@@ -15,10 +15,10 @@ const LANES: usize = 8;
 const STALE: usize = 4;
 
 /// Places, each with a weight: bodies with their masses, where they were written last, or subsystems. Those
-/// of no weight are never found.
+/// of no weight are never found. Who may have gone far since has a reach, within which it always counts.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// The components of the places, and at last the weights, in pieces of slots; zeros fill the last one up.
+    /// The places in pieces of slots; zeros fill the last one up.
     pieces: Vec<Piece>,
     /// The slot of each number, and the number in each slot.
     slots: Vec<usize>,
@@ -29,26 +29,28 @@ pub struct Seen {
     moved: usize,
 }
 
-/// The three components of places, and their weights.
-type Piece = [[f64; TOGETHER]; 4];
+/// The three components of places, their weights, and the squares of their reaches.
+type Piece = [[f64; TOGETHER]; 5];
 
-/// The ends of a piece's places along each axis, and the largest size of their weights.
+/// The ends of a piece's places along each axis, the largest size of their weights, and the square of their
+/// largest reach.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     ends: [[f64; 2]; 3],
     weight: f64,
+    reach2: f64,
 }
 
 impl Bounds {
-    const EMPTY: Bounds = Bounds { ends: [[f64::INFINITY, f64::NEG_INFINITY]; 3], weight: 0.0 };
+    const EMPTY: Bounds = Bounds { ends: [[f64::INFINITY, f64::NEG_INFINITY]; 3], weight: 0.0, reach2: 0.0 };
 
     /// Returns it with a place in it.
-    fn with(self, place: &Vector, weight: f64) -> Bounds {
+    fn with(self, place: &Vector, weight: f64, reach2: f64) -> Bounds {
         if weight == 0.0 {
             return self;
         }
         let ends = std::array::from_fn(|k| [self.ends[k][0].min(place[k]), self.ends[k][1].max(place[k])]);
-        Bounds { ends, weight: self.weight.max(weight.abs()) }
+        Bounds { ends, weight: self.weight.max(weight.abs()), reach2: self.reach2.max(reach2) }
     }
 
     /// Returns the squared distance of a place from it, which is never above that of a place in it.
@@ -69,7 +71,7 @@ impl Seen {
     pub fn begin(&mut self, count: usize) -> Result<()> {
         let pieces = count.div_ceil(TOGETHER);
         self.pieces.clear();
-        memory::lengthen(&mut self.pieces, pieces, WHAT, || [[0.0; TOGETHER]; 4])?;
+        memory::lengthen(&mut self.pieces, pieces, WHAT, || [[0.0; TOGETHER]; 5])?;
         for numbers in [&mut self.slots, &mut self.numbers] {
             let mut next = 0..;
             numbers.clear();
@@ -81,14 +83,14 @@ impl Seen {
         Ok(())
     }
 
-    /// Puts a place under a number.
-    pub fn put(&mut self, number: usize, place: &Vector, weight: f64) {
+    /// Puts a place under a number, with a weight and the square of a reach.
+    pub fn put(&mut self, number: usize, place: &Vector, [weight, reach2]: [f64; 2]) {
         let ([x, y, z], slot) = (*place, self.slots[number]);
-        for (column, value) in self.pieces[slot / TOGETHER].iter_mut().zip([x, y, z, weight]) {
+        for (column, value) in self.pieces[slot / TOGETHER].iter_mut().zip([x, y, z, weight, reach2]) {
             column[slot % TOGETHER] = value;
         }
         let piece = &mut self.bounds[slot / TOGETHER];
-        *piece = piece.with(place, weight);
+        *piece = piece.with(place, weight, reach2);
         self.moved += 1;
     }
 
@@ -106,8 +108,8 @@ impl Seen {
         };
         // Slabs along the first axis, of these columns along the second, of these pieces along the third
         // (Leutenegger, Lopez and Edgington 1997). Those of no weight are the last ones.
-        self.numbers.sort_unstable_by_key(|number| all[*number].1 == 0.0);
-        let weighing = all.iter().filter(|(_, weight)| *weight != 0.0).count();
+        self.numbers.sort_unstable_by_key(|number| all[*number].1[0] == 0.0);
+        let weighing = all.iter().filter(|(_, [weight, _])| *weight != 0.0).count();
         let edge = (weighing.div_ceil(TOGETHER) as f64).cbrt().ceil().max(1.0) as usize;
         let pieces = |numbers: usize, parts: usize| numbers.div_ceil(parts).next_multiple_of(TOGETHER).max(1);
         let weighing = &mut self.numbers[..weighing];
@@ -128,15 +130,15 @@ impl Seen {
         Ok(())
     }
 
-    /// Returns the place under a number, and its weight.
-    pub fn at(&self, number: usize) -> (Vector, f64) {
+    /// Returns the place under a number, its weight and the square of its reach.
+    pub fn at(&self, number: usize) -> (Vector, [f64; 2]) {
         let slot = self.slots[number];
-        let [x, y, z, weight] = self.pieces[slot / TOGETHER].map(|column| column[slot % TOGETHER]);
-        ([x, y, z], weight)
+        let [x, y, z, weight, reach2] = self.pieces[slot / TOGETHER].map(|column| column[slot % TOGETHER]);
+        ([x, y, z], [weight, reach2])
     }
 
     /// Appends the numbers of the places that have a score of 0 and more, by their squared distance from one
-    /// and their weight. Scores do not grow with the distance, nor fall with the size of a weight. The order
+    /// and their weight, and of those whose reach it is in. Scores do not grow with the distance, nor fall with the size of a weight. The order
     /// follows from what was put since the beginning.
     pub fn select(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
         in_longest_vectors(
@@ -155,7 +157,7 @@ impl Seen {
         Ok(())
     }
 
-    /// Appends the numbers of the masses that have a first score of 0 and more, and returns the tide of those
+    /// Appends the numbers of the masses that have a first score of 0 and more or reach so far, and returns the tide of those
     /// that have a second one but not the first, as if they stayed where they are. `but` has no part in it.
     pub fn tides(
         &self,
@@ -180,7 +182,7 @@ impl Seen {
     ) -> Result<Tensor> {
         let mut sums = [[0.0; LANES]; 6];
         for piece in self.within(from, &second) {
-            let [x, y, z, masses] = &self.pieces[piece];
+            let [x, y, z, masses, _] = &self.pieces[piece];
             let scores = [self.scores(piece, from, &first), self.scores(piece, from, &second)];
             self.append(piece, numbers, |k| (scores[0][k] >= 0.0) & (masses[k] != 0.0))?;
             let own = self.slots[but].wrapping_sub(piece * TOGETHER);
@@ -209,19 +211,21 @@ impl Seen {
     #[inline(always)]
     fn within(&self, from: &Vector, score: impl Fn(f64, f64) -> f64) -> impl Iterator<Item = usize> {
         let may_have = move |bounds: &Bounds| {
-            let best = score(bounds.distance2(from), bounds.weight);
+            let distance2 = bounds.distance2(from);
+            let best = score(distance2, bounds.weight);
             // Numbers beyond doubles tell nothing apart.
-            best >= 0.0 || best.is_nan()
+            best >= 0.0 || best.is_nan() || distance2 < bounds.reach2
         };
         self.bounds.iter().enumerate().filter(move |(_, bounds)| may_have(bounds)).map(|(piece, _)| piece)
     }
 
     #[inline(always)]
     fn scores(&self, piece: usize, from: &Vector, score: impl Fn(f64, f64) -> f64) -> [f64; TOGETHER] {
-        let [x, y, z, weights] = &self.pieces[piece];
+        let [x, y, z, weights, reaches2] = &self.pieces[piece];
         std::array::from_fn(|k| {
             let apart = [x[k] - from[0], y[k] - from[1], z[k] - from[2]];
-            score(apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2], weights[k])
+            let distance2 = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
+            if distance2 < reaches2[k] { 0.0 } else { score(distance2, weights[k]) }
         })
     }
 
@@ -254,9 +258,12 @@ mod tests {
                 let places: Vec<(Vector, f64)> = (0..count)
                     .map(|number| ([random(), random(), random()], if number % 5 == 3 { 0.0 } else { random() }))
                     .collect();
-                let put = |seen: &mut Seen, number: usize| seen.put(number, &places[number].0, places[number].1);
+                let reaches2: Vec<f64> = (0..count).map(|number| if number % 7 == 0 { 0.5 } else { 0.0 }).collect();
+                let put = |seen: &mut Seen, number: usize| {
+                    seen.put(number, &places[number].0, [places[number].1, reaches2[number]]);
+                };
                 // Some are elsewhere at first, and some have no weight.
-                (0..count).for_each(|number| seen.put(number, &[random(), 7.0, 7.0], (number % 2) as f64));
+                (0..count).for_each(|number| seen.put(number, &[random(), 7.0, 7.0], [(number % 2) as f64, 0.0]));
                 (0..count / 2).for_each(|number| put(&mut seen, number));
                 seen.arrange().unwrap();
                 (count / 2..count).for_each(|number| put(&mut seen, number));
@@ -276,10 +283,9 @@ mod tests {
                     assert_eq!((tides, &one), (seen.tides_in(&from, 0, &mut other, scores).unwrap(), &other));
                 }
                 let distance2 = |place: &Vector| (0..3).map(|k| (place[k] - from[k]).powi(2)).sum::<f64>();
-                let expected = places
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, (place, weight))| *weight != 0.0 && distance2(place) <= *weight);
+                let expected = places.iter().enumerate().filter(|(number, (place, weight))| {
+                    *weight != 0.0 && (distance2(place) <= *weight || distance2(place) < reaches2[*number])
+                });
                 let expected: Vec<usize> = [7777].into_iter().chain(expected.map(|(number, _)| number)).collect();
                 assert_eq!(found, expected, "{count}");
             }

@@ -18,7 +18,7 @@ pub const NEAR: f64 = 60.0;
 
 /// Tides below this part of the inner pull count for nothing.
 const NEGLIGIBLE: f64 = 1e-12;
-/// Those below this part are as if the body stayed where it was seen last.
+/// Those below this part are as if the body stayed where it was seen last, unless it moves far meanwhile.
 const SLIGHT: f64 = 1e-9;
 
 /// A near body: its mass times the gravitational constant, and its motion from the centre of mass as a
@@ -257,15 +257,17 @@ mod tests {
         bodies.begin(count).unwrap();
         let mut place = || vector(|_| random() - 0.5);
         let places: Vec<Vector> = (0..count).map(|_| place()).collect();
-        places.iter().enumerate().for_each(|(number, place)| bodies.put(number, place, 1e-3));
+        places.iter().enumerate().for_each(|(number, place)| bodies.put(number, place, [1e-3, 0.0]));
         let centre = Body::new(1e-3, places[7], [0.0; 3]);
+        let part_from =
+            |middle: &Vector, number: usize| (extent / length(&vector(|k| places[number][k] - middle[k]))).powi(3);
+        let mut numbers = Vec::new();
         // Where it was, and so far from there that its own tide would be slight.
         for middle in [places[7], vector(|k| places[7][k] + 0.3)] {
-            let mut numbers = Vec::new();
             let others = Others::find(&bodies, (7, &centre, &middle), extent, &mut numbers).unwrap();
             assert!((10..count / 2).contains(&others.moving.len()), "{}", others.moving.len());
             let from = |number: usize| vector(|k| places[number][k] - middle[k]);
-            let part = |number: usize| (extent / length(&from(number))).powi(3);
+            let part = |number: usize| part_from(&middle, number);
             assert!(others.moving.iter().all(|number| *number != 7 && part(*number) >= SLIGHT * (1.0 - 1e-9)));
             let rest = (0..count).filter(|number| *number != 7 && !others.moving.contains(number));
             let mut expected = [0.0; 6];
@@ -278,6 +280,11 @@ mod tests {
                 assert!((found - expected).abs() < 1e-11 && expected.abs() > 1e-4, "{found:e} {expected:e}");
             }
         }
+        // One that may be anywhere moves.
+        let far = (8..count).find(|number| part_from(&places[7], *number) < SLIGHT).unwrap();
+        bodies.put(far, &places[far], [1e-3, 9.0]);
+        let others = Others::find(&bodies, (7, &centre, &places[7]), extent, &mut numbers).unwrap();
+        assert!(others.moving.contains(&far));
     }
 
     #[test]
