@@ -57,7 +57,7 @@ FORCE_NAME(const Step step,
     SYNC;
     if (ticket == (uint)(items - 1)) {
         for (int first = 0; first < step.ni; first += END_SINKS)
-            add_partial_sums(&step, first, sinks_to_end(&step, first), THREADS, octets, indices, slots, predicted, sinks,
+            add_partial_sums(&step, first, sinks_to_end(&step, first, END_SINKS), END_SINKS, THREADS, octets, indices, slots, predicted, sinks,
                 partial_sums, partial_distances, partial_accumulators, results, &memory.turns.end);
         SYNC;
         if (THREAD == 0) {

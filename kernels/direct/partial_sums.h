@@ -4,19 +4,27 @@
 #ifndef END_ROW
 #define END_ROW END_SINKS
 #endif
+// The most sinks that a thread block ends at a time: more than END_SINKS where few slices have sums.
+#ifndef MOST_END_SINKS
+#define MOST_END_SINKS (SLICES * END_SINKS)
+#endif
+// Sums and distances have a row of sinks for each slice that has some.
 typedef struct {
-    double sums[SLICES][N_OUTPUTS][END_ROW];
+    double sums[SLICES * N_OUTPUTS * END_ROW];
 #if NEAREST
-    double distances[SLICES][END_ROW];
+    double distances[SLICES * END_ROW];
     // The segment that has the nearest source.
-    int segments[SLICES][END_ROW];
+    int segments[SLICES * END_ROW];
     // Its accumulator, and its place in the chunk.
-    uint accumulators[END_ROW];
-    int places[END_ROW];
+    uint accumulators[MOST_END_SINKS];
+    int places[MOST_END_SINKS];
     // Its index.
-    int indices[END_ROW];
+    int indices[MOST_END_SINKS];
 #endif
 } End;
+
+// The place of a sum of a sink in a slice, whose rows are this long.
+#define PLACE_OF_SUM(row, slice, output, sink) (((slice) * N_OUTPUTS + (output)) * (row) + (sink))
 
 // Columns of the partial sums of a sink: its sums, and its nearest source. A thread adds two; the
 // nearest source is the second of a pair, whose first is a sum if there is one left.
@@ -25,13 +33,14 @@ typedef struct {
 #define COLUMNS_AT_ONCE 8
 
 // The number of sinks that a thread block ends at a time, from one on.
-FUNCTION int sinks_to_end(const Step *step, int first_sink)
+FUNCTION int sinks_to_end(const Step *step, int first_sink, int most)
 {
-    return step->ni - first_sink < END_SINKS ? step->ni - first_sink : END_SINKS;
+    return step->ni - first_sink < most ? step->ni - first_sink : most;
 }
 
-// Adds the partial sums of each slice of `here` sinks from the first one on, by all threads.
-FUNCTION void add_segments(const Step *step, int first_sink, int here, int threads, GLOBAL const double *partial_sums,
+// Adds the partial sums of each slice of `here` sinks from the first one on, by all threads, into rows
+// of a length that all slices have.
+FUNCTION void add_segments(const Step *step, int first_sink, int here, int row, int threads, GLOBAL const double *partial_sums,
     GLOBAL const double *partial_distances, LOCAL_POINTER End *end)
 {
     SYNC;
@@ -73,13 +82,13 @@ FUNCTION void add_segments(const Step *step, int first_sink, int here, int threa
             }
         }
         if (has_first)
-            end->sums[slice][output][sink] = first_sum;
+            end->sums[PLACE_OF_SUM(row, slice, output, sink)] = first_sum;
         if (has_second)
-            end->sums[slice][output + 1][sink] = second_sum;
+            end->sums[PLACE_OF_SUM(row, slice, output + 1, sink)] = second_sum;
 #if NEAREST
         if (!has_second) {
-            end->distances[slice][sink] = distance2;
-            end->segments[slice][sink] = nearest;
+            end->distances[slice * row + sink] = distance2;
+            end->segments[slice * row + sink] = nearest;
         }
 #endif
     }
@@ -88,7 +97,7 @@ FUNCTION void add_segments(const Step *step, int first_sink, int here, int threa
 
 // Adds the slices of `here` sinks, by all threads: in `end`, the first slice gets the sums of all, the
 // distance of the nearest source, and its segment.
-FUNCTION void add_slices(const Step *step, int here, int threads, LOCAL_POINTER End *end)
+FUNCTION void add_slices(const Step *step, int here, int row, int threads, LOCAL_POINTER End *end)
 {
     // Slices without chunks are left out. Launches have all slices, or every second, fourth or eighth.
     const int slice_groups = SLICE_GROUPS >> COUNT_BITS((uint)step->slice_step - 1);
@@ -101,7 +110,7 @@ FUNCTION void add_slices(const Step *step, int here, int threads, LOCAL_POINTER 
             UNROLL
             for (int turn = 0; turn < SLICES_OF_GROUP; ++turn) {
                 const int slice = slice_group + turn * slice_groups;
-                sums[slice_group] += slice_group < slice_groups && slice < step->slices ? end->sums[slice][output][sink] : 0.0;
+                sums[slice_group] += slice_group < slice_groups && slice < step->slices ? end->sums[PLACE_OF_SUM(row, slice, output, sink)] : 0.0;
             }
         }
         UNROLL
@@ -110,7 +119,7 @@ FUNCTION void add_slices(const Step *step, int here, int threads, LOCAL_POINTER 
             for (int slice_group = 0; slice_group < apart; ++slice_group)
                 sums[slice_group] += apart < slice_groups ? sums[slice_group + apart] : 0.0;
         }
-        end->sums[0][output][sink] = sums[0] * unit_of_sum(step, output);
+        end->sums[PLACE_OF_SUM(row, 0, output, sink)] = sums[0] * unit_of_sum(step, output);
     }
 #if NEAREST
     // Other threads than those of the first sums.
@@ -126,7 +135,7 @@ FUNCTION void add_slices(const Step *step, int here, int threads, LOCAL_POINTER 
             UNROLL
             for (int turn = 0; turn < SLICES_OF_GROUP; ++turn) {
                 const int slice = slice_group + turn * slice_groups, there = slice_group < slice_groups && slice < step->slices;
-                const double candidate = end->distances[there ? slice : 0][sink];
+                const double candidate = end->distances[(there ? slice : 0) * row + sink];
                 if (there && candidate < distances[slice_group]) {
                     distances[slice_group] = candidate;
                     nearest[slice_group] = slice;
@@ -143,9 +152,9 @@ FUNCTION void add_slices(const Step *step, int here, int threads, LOCAL_POINTER 
                 }
             }
         }
-        const int segment = end->segments[nearest[0]][sink];
-        end->distances[0][sink] = distances[0];
-        end->segments[0][sink] = segment;
+        const int segment = end->segments[nearest[0] * row + sink];
+        end->distances[sink] = distances[0];
+        end->segments[sink] = segment;
     }
 #endif
     SYNC;
@@ -167,8 +176,8 @@ FUNCTION int chunk_of_nearest(const Step *step, uint accumulator)
 FUNCTION void find_accumulator(const Step *step, int first_sink, int sink, GLOBAL const uint *partial_accumulators,
     LOCAL_POINTER End *end)
 {
-    const uint accumulator = partial_accumulators[(long)end->segments[0][sink] * step->stride + first_sink + sink];
-    const int is_known = step->accumulators == SHORT && end->distances[0][sink] < FARTHEST2;
+    const uint accumulator = partial_accumulators[(long)end->segments[sink] * step->stride + first_sink + sink];
+    const int is_known = step->accumulators == SHORT && end->distances[sink] < FARTHEST2;
     end->accumulators[sink] = accumulator;
     end->places[sink] = is_known ? (int)(accumulator % CHUNK) : CHUNK;
 }
@@ -178,7 +187,7 @@ FUNCTION void look_for_nearest(const Step *step, int first_sink, int sink, int s
     GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks,
     LOCAL_POINTER End *end)
 {
-    if (step->accumulators == SHORT || !(end->distances[0][sink] < FARTHEST2))
+    if (step->accumulators == SHORT || !(end->distances[sink] < FARTHEST2))
         return;
     const uint accumulator = end->accumulators[sink];
     const int number = first_sink + sink, chunk = chunk_of_nearest(step, accumulator);
@@ -201,7 +210,7 @@ FUNCTION void look_for_nearest(const Step *step, int first_sink, int sink, int s
     position_difference(&source, &body, r);
     const int own_index = index_of_sink(sinks, number);
     const int is_other = !step->skip_own_index || indices[(long)slot * CHUNK + place] != own_index;
-    if (is_other && (double)squared(r) == end->distances[0][sink])
+    if (is_other && (double)squared(r) == end->distances[sink])
         ATOMIC_MIN(&end->places[sink], place);
 }
 
@@ -211,23 +220,23 @@ FUNCTION void name_nearest(const Step *step, int first_sink, int sink, GLOBAL co
 {
     const int chunk = chunk_of_nearest(step, end->accumulators[sink]), place = end->places[sink], is_there = place < CHUNK;
     const int index = is_there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;
-    const double distance2 = is_there ? end->distances[0][sink] * step->distance2_unit : (double)INFINITY_32;
+    const double distance2 = is_there ? end->distances[sink] * step->distance2_unit : (double)INFINITY_32;
     end->indices[sink] = index;
     put_nearest(results, step, first_sink + sink, distance2, index);
 }
 #endif
 
-// Ends `here` sinks from the first one on, by all threads.
-FUNCTION void add_partial_sums(const Step *step, int first_sink, int here, int threads, GLOBAL const double *octets,
+// Ends `here` sinks from the first one on, by all threads, with rows of sums of this length.
+FUNCTION void add_partial_sums(const Step *step, int first_sink, int here, int row, int threads, GLOBAL const double *octets,
     GLOBAL const int *indices, GLOBAL const int *slots, GLOBAL const VECTOR *predicted, GLOBAL const double *sinks,
     GLOBAL const double *partial_sums, GLOBAL const double *partial_distances, GLOBAL const uint *partial_accumulators,
     GLOBAL double *results, LOCAL_POINTER End *end)
 {
-    add_segments(step, first_sink, here, threads, partial_sums, partial_distances, end);
-    add_slices(step, here, threads, end);
+    add_segments(step, first_sink, here, row, threads, partial_sums, partial_distances, end);
+    add_slices(step, here, row, threads, end);
     for (int item = THREAD; item < here * N_OUTPUTS; item += threads) {
         const int sink = item / N_OUTPUTS, output = item % N_OUTPUTS;
-        results[(long)(first_sink + sink) * N_OUTPUTS + output] = end->sums[0][output][sink];
+        results[(long)(first_sink + sink) * N_OUTPUTS + output] = end->sums[PLACE_OF_SUM(row, 0, output, sink)];
     }
 #if NEAREST
     for (int sink = THREAD; sink < here; sink += threads)

@@ -131,7 +131,7 @@ typedef struct {
     int form;
     int is_batch;
     int first_sink;
-    int reserved;
+    int end_sinks;
     double softening2;
 } Step;
 

@@ -144,20 +144,20 @@ FUNCTION void advance_part(const Chain *chain, const BlockRules *rules, const Bl
         const int here = end - from < END_SINKS ? end - from : END_SINKS;
         const int own = body_of_thread() < here ? body_of_thread() : here - 1, is_own = own == body_of_thread();
         const int member = taken->members[from + own];
-        add_segments(step, from, here, STEP_THREADS, chain->partial_sums, chain->partial_distances, sums);
+        add_segments(step, from, here, END_ROW, STEP_THREADS, chain->partial_sums, chain->partial_distances, sums);
         // It is on its way while slices are added.
         const MovingBody body = load_body(chain->bodies + (long)member * BODY_NUMBERS);
-        add_slices(step, here, STEP_THREADS, sums);
+        add_slices(step, here, END_ROW, STEP_THREADS, sums);
         const int advancing_teams = (here * THREADS_OF_BODY + 31) / 32;
         double distance = INFINITY_32;
         if (TEAM < advancing_teams) {
             double force[1 + AXES * GIVEN];
             const int axis = first_axis();
-            force[0] = sums->sums[0][0][own];
+            force[0] = sums->sums[PLACE_OF_SUM(END_ROW, 0, 0, own)];
             UNROLL
             for (int n = 0; n < GIVEN; ++n)
-                force[1 + n] = sums->sums[0][1 + 3 * n + axis][own];
-            const double near2 = sums->distances[0][own];
+                force[1 + n] = sums->sums[PLACE_OF_SUM(END_ROW, 0, 1 + 3 * n + axis, own)];
+            const double near2 = sums->distances[own];
             distance = advance_member(rules, due, member, is_own, &body, force,
                 near2 < FARTHEST2 ? near2 * step->distance2_unit : (double)INFINITY_32, chain->bodies, chain->octets, chain->slots,
                 chain->sets, memory->advance.counts, &memory->advance.limited, chain->outcome);

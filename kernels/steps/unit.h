@@ -18,6 +18,7 @@
 #define END_SINKS CHAIN_END_SINKS
 // Threads at work on different slices meet in no bank.
 #define END_ROW (END_SINKS + 1)
+#define MOST_END_SINKS END_SINKS
 #include "direct/partial_sums.h"
 #include "direct/shape.h"
 #undef CHAINED

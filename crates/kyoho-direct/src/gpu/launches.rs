@@ -2,7 +2,7 @@
 
 use bytemuck::bytes_of;
 
-use kyoho_core::{Interaction, Result};
+use kyoho_core::{Interaction, Result, SLICES};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Launch};
 
 use kyoho_methods::gpu::shapes::{END_SINKS, SHAPES, end_threads};
@@ -37,6 +37,16 @@ pub struct Kernels<G: Gpu> {
     pub waiting: Option<WaitingKernel<G>>,
     /// The threads of a thread block that ends sinks.
     end_threads: usize,
+    /// The thread blocks that end sinks at the same time.
+    end_blocks: usize,
+}
+
+/// Returns how many sinks a thread block ends of a launch in which so many slices have sums: the fewer
+/// these, the more, as long as all multiprocessors have work. As a multiple of `END_SINKS` it reads and
+/// writes whole sectors of memory.
+fn end_sinks((ni, slices): (usize, usize), blocks_at_once: usize) -> usize {
+    let most = ni / blocks_at_once / END_SINKS;
+    END_SINKS * most.clamp(1, SLICES / slices)
 }
 
 /// Returns the names of an interaction's kernels: that which ends blocks, those of the shapes, and the
@@ -60,6 +70,7 @@ impl<G: Gpu> Kernels<G> {
             end,
             waiting: waiting.transpose()?.flatten(),
             end_threads: end_threads(interaction, gpu.properties().most_threads),
+            end_blocks: gpu.properties().multiprocessors.max(1) * tuning::of(interaction).end_resident,
         })
     }
 
@@ -115,8 +126,11 @@ impl<G: Gpu> Kernels<G> {
         overlaps: bool,
     ) -> Result<()> {
         let [sums, distances, accumulators] = memory.partial_sums;
+        let ni = step.ni as usize;
+        let end_sinks = end_sinks((ni, step.slices as usize), self.end_blocks);
+        let step = Step { end_sinks: end_sinks as i32, ..*step };
         let arguments = [
-            Argument::Bytes(bytes_of(step)),
+            Argument::Bytes(bytes_of(&step)),
             Argument::Memory(memory.store.octets),
             Argument::Memory(memory.store.indices),
             Argument::Memory(memory.store.slots),
@@ -131,7 +145,7 @@ impl<G: Gpu> Kernels<G> {
         ];
         let launch = Launch {
             kernel: &mut self.end,
-            blocks: (step.ni as usize).div_ceil(END_SINKS),
+            blocks: ni.div_ceil(end_sinks),
             threads: self.end_threads,
             overlaps,
             arguments: &arguments,
@@ -166,4 +180,25 @@ fn force_launch<'a, G: Gpu>(
 ) -> Launch<'a, G> {
     let blocks = step.thread_blocks();
     Launch { kernel, blocks, threads: SHAPES[shape].threads, overlaps, arguments }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thread_blocks_end_more_sinks_of_fewer_slices_where_all_multiprocessors_have_work() {
+        for slices in 1..=SLICES {
+            for ni in [1, 4, 1023, 1 << 16, 1 << 20] {
+                let sinks = end_sinks((ni, slices), 396);
+                assert!(sinks == END_SINKS || ni >= 396 * sinks, "{ni} sinks, {slices} slices: {sinks}");
+                assert!(sinks * slices <= SLICES * END_SINKS, "{ni} sinks, {slices} slices: {sinks}");
+                assert_eq!(sinks % END_SINKS, 0, "{ni} sinks, {slices} slices");
+            }
+        }
+        assert_eq!(
+            [(1000, 1), (1 << 18, 1), (1 << 18, 10), (1 << 18, SLICES)].map(|of| end_sinks(of, 396)),
+            [4, 96, 8, 4]
+        );
+    }
 }

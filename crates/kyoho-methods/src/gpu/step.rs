@@ -134,8 +134,8 @@ shared_structure! {
         is_batch: i32,
         /// The first sink of a piece of interaction lists.
         first_sink: i32,
-        /// 0; it fills the structure.
-        reserved: i32,
+        /// The number of sinks that a thread block ends.
+        end_sinks: i32,
         /// The squared softening of sinks of interaction lists that have not one each.
         softening2: f64,
     }
