@@ -60,6 +60,13 @@ def test_a_binary_is_a_subsystem_if_that_is_asked_for(amuse_kyoho):
     worker.new_particle(one, *bodies, [0.0] * 3, [0.0] * 3, npoints=3)
     worker.evolve_model(0.1)
     assert len(worker.cluster.binaries) == 1
+    # A cluster that is there follows the parameter.
+    worker.set_subsystems(subsystems=0)
+    worker.evolve_model(0.1)
+    assert len(worker.cluster.binaries) == 0
+    worker.set_subsystems(subsystems=1)
+    worker.evolve_model(0.2)
+    assert len(worker.cluster.binaries) == 1
 
 
 def test_fields_stay_where_a_parameter_changes(amuse_kyoho):

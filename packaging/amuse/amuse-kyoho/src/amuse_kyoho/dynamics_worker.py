@@ -99,7 +99,7 @@ class KyohoWorker(KyohoFieldWorker):
     def choices(self):
         """What a cluster is made with."""
         distance = self.pair_distance if PAIR in self.enabled else 0.0
-        names = ("order", "precision", "epsilon_squared", "eta", "dt_max", "accuracy", "backend")
+        names = ("order", "precision", "epsilon_squared", "eta", "dt_max", "subsystems", "accuracy", "backend")
         return (distance, *(getattr(self, name) for name in names))
 
     def bodies_of(self, indices=None):
