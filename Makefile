@@ -80,7 +80,7 @@ $(if $(filter-out 0 1,$(MPI)),$(error MPI is '$(MPI)'; allowed: 1, 0, or nothing
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
 .PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders \
-	tests-with-amuse tests-of-wheels tests-of-packages other-tests check tests build library forwards mpi install uninstall \
+	tests-with-amuse tests-of-wheels tests-of-packages unit-tests other-tests check tests build library forwards mpi install uninstall \
 	wheel command-wheel both-wheels release demo-tools test-tools docs docs-tools site
 
 demo: demo-tools build
@@ -92,7 +92,7 @@ demo: demo-tools build
 test: export POCL_CACHE_DIR := $(abspath $(TARGET))/tmp/opencl/pocl
 test: test-tools
 	$(MAKE) tests check
-	$(MAKE) --jobs=4 --keep-going --output-sync=target suite-of-other-orders other-tests tests-of-packages suite-of-order-4
+	$(MAKE) --jobs=5 --keep-going --output-sync=target other-tests suite-of-other-orders tests-of-packages suite-of-order-4 unit-tests
 
 test-all: test
 	cargo test --no-fail-fast --package kyoho-articles
@@ -124,8 +124,11 @@ tests-of-wheels:
 tests-of-packages:
 	cargo test --no-fail-fast --test python --test install --test site
 
+unit-tests:
+	cargo test --no-fail-fast --lib --bins
+
 other-tests:
-	cargo test --no-fail-fast --lib --bins --tests -- --skip conforms --skip with_amuse --skip the_wheel_keeps_its_promises \
+	cargo test --no-fail-fast --test '*' -- --skip conforms --skip with_amuse --skip the_wheel_keeps_its_promises \
 		--skip programs_build_and_run_against_an_installation --skip the_site_is_built
 
 # Comments have no programs (tests/floors.rs), for which rustdoc would read every crate again.
