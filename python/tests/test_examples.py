@@ -65,6 +65,13 @@ def test_tidal_tail(tmp_path):
     assert rows[0][1] > 0.9 > 0.8 > rows[-1][1] and rows[0][2] < 1 and rows[-1][2] > 3
 
 
+def test_planetary_gap(tmp_path):
+    rows = run("planetary_gap.py", tmp_path, "--bodies", "300", "--orbits", "10")
+    assert len(rows) == 11 and rows[0][1:] == [0, 1, 1, 1]
+    _, hit, near, shared, far = rows[-1]
+    assert hit > 10 and near < 0.5 and shared > 0.8 and far > 0.9
+
+
 def test_rotation_curve(tmp_path):
     rows = run("rotation_curve.py", tmp_path, "--bodies", "20000")
     assert len(rows) == 10 and all(abs(halo / formula - 1) < 0.1 for _, _, halo, formula, _ in rows[1:])
