@@ -18,11 +18,11 @@ PLANET, RADIUS = 1e-3, 2e-3
 ZONE = 1.3 * PLANET ** (2 / 7)
 
 
-def on_circles(radii, angles, central):
-    """Positions and velocities on circular orbits round a mass in the origin."""
+def on_circles(radii, angles):
+    """Positions and velocities on circular orbits round a mass of 1 in the origin."""
     directions = numpy.column_stack([numpy.cos(angles), numpy.sin(angles), numpy.zeros_like(angles)])
-    ahead = numpy.column_stack([-directions[:, 1], directions[:, 0], numpy.zeros_like(angles)])
-    return radii[:, None] * directions, (central / radii[:, None]) ** 0.5 * ahead
+    ahead = numpy.column_stack([-numpy.sin(angles), numpy.cos(angles), numpy.zeros_like(angles)])
+    return radii[:, None] * directions, radii[:, None] ** -0.5 * ahead
 
 
 def main():
@@ -35,13 +35,12 @@ def main():
     random = numpy.random.default_rng(2)
     radii = numpy.append(1.0, random.uniform(0.6, 1.5, arguments.bodies))
     angles = numpy.append(0.0, random.uniform(0, 2 * numpy.pi, arguments.bodies))
-    positions, velocities = on_circles(radii, angles, 1.0)
+    positions, velocities = on_circles(radii, angles)
     cluster = kyoho.Cluster(order=4, on_collision="merge")
-    cluster.add([[0, 0, 0]], [1.0], -PLANET * velocities[:1], identifiers=[0])
-    names = numpy.arange(1, len(radii) + 1)
+    cluster.add([[0, 0, 0]], [1.0], -PLANET * velocities[:1])
     masses, sizes = numpy.zeros(len(radii)), numpy.zeros(len(radii))
     masses[0], sizes[0] = PLANET, RADIUS
-    cluster.add(positions, masses, velocities, radii=sizes, identifiers=names)
+    cluster.add(positions, masses, velocities, radii=sizes)
 
     is_near, is_shared = abs(radii - 1) < ZONE, abs(radii - 1) < 0.25 * ZONE
     parts = {"near": is_near & ~is_shared, "shared": is_shared, "far": ~is_near}
@@ -54,7 +53,7 @@ def main():
         places, speeds = positions - positions[0], velocities - velocities[0]
         distances = numpy.linalg.norm(places[1:], axis=1)
         axes = 1 / (2 / distances - (speeds[1:] ** 2).sum(axis=1))
-        stays, numbers = numpy.zeros(len(radii), dtype=bool), cluster.identifiers[1:] - 1
+        stays, numbers = numpy.zeros(len(radii), dtype=bool), cluster.identifiers[1:] - 1  # the star is 0
         stays[numbers] = abs(axes / radii[numbers] - 1) < 0.5 * ZONE
         near, shared, far = (numpy.mean(stays[part]) for part in parts.values())
         print(f"{orbits:6.0f} {hit:5} {near:6.3f} {shared:6.3f} {far:6.3f}", flush=True)

@@ -137,9 +137,9 @@ impl Seen {
         ([x, y, z], [weight, reach2])
     }
 
-    /// Appends the numbers of the places that have a score of 0 and more, by their squared distance from one
-    /// and their weight, and of those whose reach it is in. Scores do not grow with the distance, nor fall with the size of a weight. The order
-    /// follows from what was put since the beginning.
+    /// Appends the numbers of the places that have a score of 0 and more, by their squared distance from
+    /// one and their weight, and of those within whose reach it is. Scores do not grow with the distance,
+    /// nor fall with the size of a weight. The order follows from what was put since the beginning.
     pub fn select(&self, from: &Vector, numbers: &mut Vec<usize>, score: impl Fn(f64, f64) -> f64) -> Result<()> {
         in_longest_vectors(
             #[inline(always)]
@@ -157,8 +157,9 @@ impl Seen {
         Ok(())
     }
 
-    /// Appends the numbers of the masses that have a first score of 0 and more or reach so far, and returns the tide of those
-    /// that have a second one but not the first, as if they stayed where they are. `but` has no part in it.
+    /// Appends the numbers of the masses that have a first score of 0 and more or reach so far. Returns the
+    /// tide of those that have such a second score alone, as if they stayed where they are. The mass with
+    /// the number `but` has no part in it.
     pub fn tides(
         &self,
         from: &Vector,
