@@ -6,7 +6,7 @@ use kyoho_few_body::{MOST_BODIES, kepler};
 
 use super::super::Hermite;
 use super::super::block::Moving;
-use super::{CLOSE, LEAVE, Subsystems, WHAT};
+use super::{CLOSE, LEAVE, RESOLVED, Subsystems, WHAT};
 use crate::body::{Body, Vector, length, vector};
 use crate::subsystems::Subsystem;
 
@@ -58,7 +58,15 @@ impl Subsystems {
                     for &number in &members {
                         alone.push(Subsystem::alone(number, &body(number))?);
                     }
-                    Subsystem::joined(&alone)?
+                    let mut joined = Subsystem::joined(&alone)?;
+                    joined.average(gravity, self.leave());
+                    let near = RESOLVED * joined.extent(self.leave());
+                    let from = |number: usize| vector(|k| body(number).position[k] - joined.centre.position[k]);
+                    let first = order.partition_point(|number| from(*number)[axis] < -near);
+                    let mut others = order[first..].iter().take_while(|number| from(**number)[axis] < near);
+                    joined.is_close =
+                        others.any(|number| length(&from(*number)) < near && members.binary_search(number).is_err());
+                    joined
                 }
             };
             subsystem.average(gravity, self.leave());

@@ -8,6 +8,7 @@
 
 mod changes;
 mod inner;
+mod partners;
 mod reaction;
 mod seen;
 mod surroundings;
@@ -25,9 +26,10 @@ use crate::body::{Body, Vector, length, vector};
 use crate::subsystems::{Subsystem, SubsystemRules};
 pub use changes::Changes;
 use inner::{Contacts, Step};
+use partners::Members;
 use reaction::{inner_motion, pull, quadrupole};
 use seen::Seen;
-use surroundings::{NEAR, Others, Surroundings, square};
+use surroundings::{NEAR, Other, Others, Surroundings, square};
 
 /// A subsystem stays together up to this many times the distance at which it forms.
 const LEAVE: f64 = 2.0;
@@ -275,6 +277,7 @@ impl Subsystems {
             }
         }
         let count = self.moves.iter().filter(|moves| **moves).count();
+        let partners = self.partners()?;
         let mut steps: Vec<(&mut Subsystem, Result<Contacts>)> = memory::room(count, WHAT)?;
         let moving_now = self.all.iter_mut().zip(&self.moves).filter(|(_, moves)| **moves);
         steps.extend(moving_now.map(|(subsystem, _)| (subsystem, Ok(Vec::new()))));
@@ -284,7 +287,7 @@ impl Subsystems {
             let is_member = members.binary_search(&number).is_ok();
             if is_member { block.now * interval - body.step } else { block.last_step(body) * interval }
         };
-        let bodies = &self.bodies;
+        let (bodies, roles) = (&self.bodies, &self.roles);
         threads.run(steps.iter_mut(), &self.selected, Vec::new, |(subsystem, outcome), others| {
             let number = subsystem.members[0];
             let since = |number: usize| subsystem.time - last(number);
@@ -296,9 +299,15 @@ impl Subsystems {
                 let resting = others.resting.map(|tide| gravity * tide);
                 let others = others.moving.iter().map(|&other| {
                     let body = &moving[other].body;
-                    (gravity * body.mass, body, since(other))
+                    let members = match roles[other] {
+                        Role::Centre(place) => partners.binary_search_by_key(&place, |partner| partner.0).ok(),
+                        _ => None,
+                    };
+                    let members = members.map(|found| &partners[found].1);
+                    Other { mass: gravity * body.mass, body, since: since(other), members }
                 });
-                Surroundings::new(block.scheme, (centre, since(number)), extent, step, (others, &resting))
+                let span = (subsystem.time, step);
+                Surroundings::new(block.scheme, (centre, since(number)), extent, span, (others, &resting))
             });
             *outcome = surroundings.and_then(|surroundings| {
                 subsystem.is_close = surroundings.nearest() < RESOLVED * extent;
@@ -321,6 +330,21 @@ impl Subsystems {
             }
         }
         Ok(contacts)
+    }
+
+    /// Returns the members of those subsystems that act by each of them, by their places, if there are two
+    /// at least.
+    fn partners(&self) -> Result<Vec<(usize, Members)>> {
+        let mut partners = Vec::new();
+        let follows = |subsystem: &Subsystem| self.follows[subsystem.members[0]];
+        let following = || self.all.iter().enumerate().filter(|(_, subsystem)| follows(subsystem));
+        if following().nth(1).is_some() {
+            for (place, subsystem) in following() {
+                let members = Members::of(self.gravity, subsystem, subsystem.extent(self.leave()))?;
+                memory::push(&mut partners, (place, members), WHAT)?;
+            }
+        }
+        Ok(partners)
     }
 
     /// Returns the derivatives of the block's velocities with what subsystems add; none where there are
@@ -385,7 +409,18 @@ impl Reacting<'_> {
         let mut here = None;
         for &other in selected.iter().filter(|other| **other != number) {
             let Some(acting) = self.acting(other) else { continue };
-            acting.add(terms, sums, 1.0, here.get_or_insert_with(|| self.at(number)));
+            let here = here.get_or_insert_with(|| self.at(number));
+            let own = subsystems.of_centre(number).and_then(|_| self.acting(number));
+            let Some(own) = own.filter(|own| !own.members.is_empty()) else {
+                acting.add(terms, sums, 1.0, here);
+                continue;
+            };
+            // The centre moves as the mean of its members.
+            let total: f64 = own.members.iter().map(|(mass, _)| mass).sum();
+            for (mass, motion) in &own.members {
+                let there = std::array::from_fn(|term| vector(|k| here[term][k] + motion[term][k]));
+                acting.add(terms, sums, mass / total, &there);
+            }
         }
         let Some(subsystem) = subsystems.of_centre(number) else { return Ok(()) };
         let strength = CAUTION * subsystems.strength(subsystem) / subsystem.centre.mass;

@@ -9,6 +9,7 @@ use kyoho_few_body::Perturbation;
 use kyoho_few_body::averaged::{Tensor, applied};
 
 use super::moved;
+use super::partners::Members;
 use super::seen::Seen;
 use crate::body::{Body, Vector, length, vector};
 use crate::hermite::scheme::Scheme;
@@ -27,6 +28,18 @@ const SLIGHT: f64 = 1e-9;
 struct Near {
     mass: f64,
     motion: [Vector; 6],
+}
+
+/// A body around a subsystem, alone or a centre of mass.
+pub struct Other<'a> {
+    /// Its mass times the gravitational constant.
+    pub mass: f64,
+    /// Its last step.
+    pub body: &'a Body,
+    /// The time from its last step to the start of the subsystem's step.
+    pub since: f64,
+    /// The members whose centre of mass it is, if they may be felt.
+    pub members: Option<&'a Members>,
 }
 
 /// What acts on a subsystem during a step.
@@ -134,32 +147,43 @@ impl<'a> Others<'a> {
 }
 
 impl Surroundings {
-    /// Returns what acts during a step on a subsystem with this extent. `centre` is its centre of mass,
-    /// `others` has the bodies that move meanwhile, see [`Others`], their masses times the gravitational
-    /// constant, each with the time that has passed since its last step at the start, and `resting` is the
-    /// tide of those that do not.
+    /// Returns what acts on a subsystem with this extent during a step from a time on. `centre` is its
+    /// centre of mass with the time that has passed since its last step, `others` has the bodies that move
+    /// meanwhile, see [`Others`], and `resting` is the tide of those that do not.
     pub fn new<'a>(
         scheme: &Scheme,
         (centre, since): (&Body, f64),
         extent: f64,
-        step: f64,
-        (others, resting): (impl Iterator<Item = (f64, &'a Body, f64)>, &Tensor),
+        (time, step): (f64, f64),
+        (others, resting): (impl Iterator<Item = Other<'a>>, &Tensor),
     ) -> Result<Surroundings> {
         let ends = [moved(scheme, centre, since), moved(scheme, centre, since + step)];
         let near2 = (NEAR * extent) * (NEAR * extent);
         let (mut near, mut nearest2) = (Vec::new(), f64::INFINITY);
         let (mut far, mut all) = ([[*resting, [0.0; 6]]; 2], [[*resting, [0.0; 6]]; 2]);
-        for (mass, body, since) in others {
+        for Other { mass, body, since, members } in others {
             let from = [0, 1].map(|end| {
                 let there = moved(scheme, body, since + if end == 0 { 0.0 } else { step });
                 [0, 1, 2].map(|term| vector(|k| there[term][k] - ends[end][term][k]))
             });
             let here2 = square(&from[0][0]).min(square(&from[1][0]));
             nearest2 = nearest2.min(here2);
-            let is_near = here2 < near2;
-            if is_near {
+            let members = members.filter(|members| members.are_felt(here2, step));
+            let is_near = here2 < near2 || members.is_some();
+            let mut push = |mass: f64, from: [[Vector; 3]; 2]| {
                 let motion = quintic(from, step);
-                memory::push(&mut near, Near { mass, motion }, "the bodies near a subsystem")?;
+                memory::push(&mut near, Near { mass, motion }, "the bodies near a subsystem")
+            };
+            if let Some(members) = members {
+                for ((mass, start), (_, end)) in members.at(time).zip(members.at(time + step)) {
+                    let beside = [start, end];
+                    push(
+                        mass,
+                        [0, 1].map(|end| [0, 1, 2].map(|term| vector(|k| from[end][term][k] + beside[end][term][k]))),
+                    )?;
+                }
+            } else if is_near {
+                push(mass, from)?;
             }
             for (end, [at, velocity, _]) in from.into_iter().enumerate() {
                 let tides = tide(mass, at, velocity);
@@ -292,10 +316,10 @@ mod tests {
         let centre = Body::new(1.0, [1.0, 2.0, 3.0], [0.1, 0.0, -0.2]);
         let body = Body::new(0.5, [1.3, 2.5, 2.6], [0.0, 0.3, 0.1]);
         let acceleration = |extent: f64| {
-            let others = [(0.5, &body, 0.0)].into_iter();
+            let others = [Other { mass: 0.5, body: &body, since: 0.0, members: None }].into_iter();
             let scheme = Scheme::of(Order::Sixth).unwrap();
             let others = (others, &[0.0; 6]);
-            let surroundings = Surroundings::new(scheme, (&centre, 0.0), extent, 0.01, others).unwrap();
+            let surroundings = Surroundings::new(scheme, (&centre, 0.0), extent, (0.0, 0.01), others).unwrap();
             let mut found = [[0.0; 3]; 2];
             surroundings.add(0.004, &[[1e-3, 2e-3, 0.0], [0.0, 0.0, -1e-3]], &[[0.0; 3]; 2], &mut found);
             found
