@@ -54,7 +54,7 @@ impl Mpi {
     /// root too, and it ends ranks that hang.
     pub fn launcher(&self) -> Command {
         let mut command = Command::new(self.launcher);
-        command.args(self.arguments).envs(self.variables.iter().copied()).env("MPIEXEC_TIMEOUT", "100");
+        command.args(self.arguments).envs(self.variables.iter().copied()).env("MPIEXEC_TIMEOUT", "300");
         command
     }
 
