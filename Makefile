@@ -1,7 +1,7 @@
 # make demo      build, run a Plummer model on the CPU, print the energy error
 # make test      install what the tests need (Debian) and run all that a change here can break
 # make test-all  that, the whole conformance suite, the figures of articles, all images of the kernels,
-#                a browser, and AMUSE built from its releases
+#                a browser, ranks of another MPI and under Valgrind, and AMUSE built from its releases
 # make loom      tries every order in which threads may go on, in their queue of jobs and in a lock
 # make miri      looks for undefined behaviour in what is plain data; it needs a nightly toolchain with miri
 # make sanitizers    C programs on the CPU with AddressSanitizer
@@ -80,7 +80,8 @@ $(if $(filter-out 0 1,$(MPI)),$(error MPI is '$(MPI)'; allowed: 1, 0, or nothing
 $(if $(filter-out 1,$(words [$(ROOT)])),$(error the prefix is '$(ROOT)'; allowed: without spaces))
 
 .PHONY: demo test test-all loom miri sanitizers suite-of-order-4 suite-of-other-orders \
-	tests-with-amuse tests-of-wheels tests-of-packages unit-tests other-tests check tests build library forwards mpi install uninstall \
+	tests-of-ranks tests-with-amuse tests-of-wheels tests-of-packages \
+	unit-tests other-tests check tests build library forwards mpi install uninstall \
 	wheel command-wheel both-wheels release demo-tools test-tools docs docs-tools site
 
 demo: demo-tools build
@@ -100,6 +101,7 @@ test-all: test
 	kernels/generate --check
 	packaging/need chromium:chromium
 	cargo test --no-fail-fast --package kyoho-cli --test watch -- --include-ignored
+	$(MAKE) tests-of-ranks
 	$(MAKE) tests-with-amuse
 	$(MAKE) tests-of-wheels
 
@@ -111,6 +113,12 @@ suite-of-other-orders:
 
 tests-with-amuse:
 	cargo test --no-fail-fast --test amuse
+
+# The tests of ranks by MPICH, and a program of ranks under Valgrind.
+tests-of-ranks: test-tools
+	packaging/need valgrind:valgrind
+	KYOHO_TEST_MPI=mpich cargo test --no-fail-fast --test ranks --test mpi
+	cargo test --no-fail-fast --test ranks -- --ignored
 
 # The wheels of a release, in a folder of their own.
 tests-of-wheels: export PATH := $(abspath $(TARGET))/release-tools/bin:$(PATH)
@@ -270,7 +278,8 @@ demo-tools:
 
 test-tools:
 	packaging/need gcc:gcc g++:g++ gfortran:gfortran autoconf:autoconf aclocal:automake pkg-config:pkgconf cmake:cmake \
-		python3:python3 pip3:python3-pip abidiff:abigail-tools readelf:binutils mpicc:libopenmpi-dev mpirun:openmpi-bin \
+		python3:python3 pip3:python3-pip abidiff:abigail-tools readelf:binutils mpicc.openmpi:libopenmpi-dev \
+		mpirun.openmpi:openmpi-bin mpicc.mpich:libmpich-dev mpirun.mpich:mpich \
 		libOpenCL.so.1:ocl-icd-libopencl1 libpocl.so.2:pocl-opencl-icd /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd
 
 docs-tools:

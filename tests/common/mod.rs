@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub mod mpi;
 pub mod pocl;
 pub mod programs;
 
