@@ -14,6 +14,8 @@ mod extrapolation;
 pub mod gpu;
 mod hierarchy;
 pub mod kepler;
+#[cfg(test)]
+mod light_tests;
 mod links;
 mod motion;
 mod options;

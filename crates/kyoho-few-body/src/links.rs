@@ -49,6 +49,32 @@ impl Pair {
     }
 }
 
+/// The point that places are relative to: their mean by weights.
+#[derive(Debug, Default)]
+pub struct Frame {
+    /// The weights of places: masses, or 1 each where nothing has a mass.
+    pub weights: Vec<f64>,
+    pub total: f64,
+    inverse_total: f64,
+}
+
+impl Frame {
+    /// Makes that of so many places, which are still without weights. `total` is the sum of the masses.
+    pub fn new(places: usize, total: f64) -> Result<Frame> {
+        let total = if total > 0.0 { total } else { places as f64 };
+        let weights = memory::filled(places, 1.0, "masses")?;
+        Ok(Frame { weights, total, inverse_total: 1.0 / total })
+    }
+
+    /// Takes the masses of places.
+    pub fn weigh(&mut self, masses: &[f64]) {
+        if masses.iter().all(|&mass| mass == 0.0) {
+            return;
+        }
+        self.weights.copy_from_slice(masses);
+    }
+}
+
 /// A spanning tree of bodies and the paths of all pairs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Links {
@@ -110,19 +136,18 @@ impl Links {
         !self.parents.iter().enumerate().all(is_there)
     }
 
-    /// Writes the positions or velocities of places relative to the centre of mass. `masses` are those of
-    /// places, and the inverse of their sum is 0 where this is.
-    pub fn to_places(&self, masses: &[f64], inverse_total: f64, links: &[Vector], places: &mut [Vector]) {
-        places[..masses.len().min(1)].fill(ZERO);
-        let mut mean = ZERO;
+    /// Writes the positions or velocities of places in a frame.
+    pub fn to_places(&self, frame: &Frame, links: &[Vector], places: &mut [Vector]) {
+        places[..frame.weights.len().min(1)].fill(ZERO);
         for (link, (&parent, &value)) in self.parents.iter().zip(links).enumerate() {
             places[link + 1] = sum(places[parent], value);
-            add_scaled(&mut mean, masses[link + 1], places[link + 1]);
         }
-        if inverse_total > 0.0 {
-            let mean = scaled(inverse_total, mean);
-            places.iter_mut().for_each(|place| *place = difference(*place, mean));
+        let mut mean = ZERO;
+        for (&weight, &place) in frame.weights.iter().zip(places.iter()) {
+            add_scaled(&mut mean, weight, place);
         }
+        let mean = scaled(frame.inverse_total, mean);
+        places.iter_mut().for_each(|place| *place = difference(*place, mean));
     }
 
     /// Writes the links' values of bodies.

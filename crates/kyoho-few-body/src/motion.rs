@@ -10,7 +10,7 @@
 use kyoho_core::{Result, memory};
 
 use crate::hierarchy::Hierarchy;
-use crate::links::{Links, Pair};
+use crate::links::{Frame, Links, Pair};
 use crate::perturbation::Perturbation;
 use crate::post_newtonian::Relativity;
 use crate::vector::{Vector, ZERO, add_scaled, difference, dot, sum};
@@ -92,8 +92,7 @@ pub struct Motion<'a> {
     /// Those of places.
     placed: Vec<f64>,
     pub total: f64,
-    /// The inverse of the total; 0 where this is.
-    inverse_total: f64,
+    frame: Frame,
     /// The weight of light pairs.
     light_weight: f64,
     any_light: bool,
@@ -143,7 +142,6 @@ impl<'a> Motion<'a> {
     ) -> Result<Self> {
         let count = masses.len();
         let total: f64 = masses.iter().sum();
-        let inverse_total = if total > 0.0 { 1.0 / total } else { 0.0 };
         let [light_weight, any_light] = light_pairs(&masses, total);
         let second = relativity.is_some() || perturbation.is_some_and(|outer| outer.needs_velocities());
         let layout = Layout { links: count.saturating_sub(1), centre: perturbation.is_some(), second };
@@ -151,11 +149,12 @@ impl<'a> Motion<'a> {
         let work = Work::of(count)?;
         let links = Links::default();
         let placed = memory::filled(count, 0.0, "masses")?;
+        let frame = Frame::new(count, total)?;
         Ok(Motion {
             masses,
             placed,
             total,
-            inverse_total,
+            frame,
             light_weight,
             any_light,
             relativity,
@@ -190,6 +189,7 @@ impl<'a> Motion<'a> {
     /// Joins the bodies by these links.
     pub fn join(&mut self, links: Links) {
         self.placed.iter_mut().zip(links.order()).for_each(|(mass, &body)| *mass = self.masses[body]);
+        self.frame.weigh(&self.placed);
         self.links = links;
     }
 
@@ -232,9 +232,9 @@ impl<'a> Motion<'a> {
             return Ok(());
         }
         let Work { positions, velocities, .. } = &mut self.work;
-        self.links.to_places(&self.placed, self.inverse_total, &state[..links], positions);
+        self.links.to_places(&self.frame, &state[..links], positions);
         let Some((order, parents)) = self.links.renewed(positions)? else { return Ok(()) };
-        self.links.to_places(&self.placed, self.inverse_total, &state[links..2 * links], velocities);
+        self.links.to_places(&self.frame, &state[links..2 * links], velocities);
         let before = memory::collected(state[..2 * links].iter().copied(), "the state of a system")?;
         let (separations, rest) = state.split_at_mut(links);
         let new = (&order[..], &parents[..]);
@@ -249,14 +249,14 @@ impl<'a> Motion<'a> {
     /// Returns the kinetic energy in the frame of the centre of mass.
     pub fn kinetic(&mut self, state: &[Vector]) -> f64 {
         let velocities = &state[self.layout.links..2 * self.layout.links];
-        self.links.to_places(&self.placed, self.inverse_total, velocities, &mut self.work.velocities);
+        self.links.to_places(&self.frame, velocities, &mut self.work.velocities);
         let moving = self.placed.iter().zip(&self.work.velocities);
         0.5 * moving.map(|(&mass, &velocity)| mass * dot(velocity, velocity)).sum::<f64>()
     }
 
     fn find_positions(&mut self, separations: &[Vector]) {
         if self.links.any_far() || self.perturbation.is_some() {
-            self.links.to_places(&self.placed, self.inverse_total, separations, &mut self.work.positions);
+            self.links.to_places(&self.frame, separations, &mut self.work.positions);
         }
     }
 
@@ -341,7 +341,7 @@ impl<'a> Motion<'a> {
     /// velocities of links.
     fn follow(&mut self, state: &mut [Vector], velocities: &[Vector], time: f64) {
         let Work { velocities: places, other, gradient, .. } = &mut self.work;
-        self.links.to_places(&self.placed, self.inverse_total, velocities, places);
+        self.links.to_places(&self.frame, velocities, places);
         let (mut power, mut change) = (0.0, 0.0);
         for (place, &velocity) in places.iter().enumerate() {
             power += self.placed[place] * dot(velocity, other[place]);
@@ -363,8 +363,8 @@ impl<'a> Motion<'a> {
         }
         if layout.centre {
             let mut mean = ZERO;
-            for (&mass, &acceleration) in self.placed.iter().zip(other.iter()) {
-                add_scaled(&mut mean, mass / self.total, acceleration);
+            for (&weight, &acceleration) in self.frame.weights.iter().zip(other.iter()) {
+                add_scaled(&mut mean, weight / self.frame.total, acceleration);
             }
             let place = if row == layout.links { layout.centre() + 1 } else { layout.second() + layout.links };
             add_scaled(&mut state[place], time, mean);
@@ -408,7 +408,7 @@ impl<'a> Motion<'a> {
         } = &mut self.work;
         other.fill(ZERO);
         if self.links.any_far() || self.perturbation.is_some() {
-            self.links.to_places(&self.placed, self.inverse_total, velocities, speeds);
+            self.links.to_places(&self.frame, velocities, speeds);
         }
         if let Some(relativity) = self.relativity {
             for pair in self.links.pairs() {
@@ -469,8 +469,8 @@ impl<'a> Motion<'a> {
     fn find_places(&mut self, state: &[Vector]) {
         let links = self.layout.links;
         let Work { positions, velocities, .. } = &mut self.work;
-        self.links.to_places(&self.placed, self.inverse_total, &state[..links], positions);
-        self.links.to_places(&self.placed, self.inverse_total, &state[links..2 * links], velocities);
+        self.links.to_places(&self.frame, &state[..links], positions);
+        self.links.to_places(&self.frame, &state[links..2 * links], velocities);
     }
 
     /// Returns who is bound to whom.
