@@ -13,7 +13,9 @@ use kyoho_few_body::System as FewBodies;
 use super::{BODIES, Change, Cluster};
 
 /// The first word of a state, which names its form.
-const FORM: u64 = u64::from_le_bytes(*b"kyoho  7");
+const FORM: u64 = u64::from_le_bytes(*b"kyoho  8");
+/// The form before, in which members of subsystems have the masses of their bodies.
+const FORM_BEFORE: u64 = u64::from_le_bytes(*b"kyoho  7");
 /// The words before the bodies: the form, the order, the number of bodies, the time, whether bodies
 /// have changed since their forces were computed, the number of fields, that of laws, that of
 /// subsystems, the distance at which these form, and the number of groups. The fields follow the bodies,
@@ -25,8 +27,9 @@ const HEAD: usize = 10;
 /// The words of a subsystem before its members: their number, whether others are near, and the 26 numbers
 /// of the centre of mass.
 const OF_SUBSYSTEM: usize = 28;
-/// The words of a member: its place, its position and its velocity.
-const OF_MEMBER: usize = 7;
+/// The words of a member: its place, its position, its velocity, and its mass, which is that of the body
+/// until this is changed.
+const OF_MEMBER: usize = 8;
 /// The words of a group.
 const OF_GROUP: usize = 2;
 /// The words of a body: its identifier, its group, the softening of its own, its radius, and its 26
@@ -91,6 +94,7 @@ impl Cluster {
             for (row, member) in members.iter().enumerate() {
                 put(*member as u64);
                 [inner.positions[row], inner.velocities[row]].as_flattened().iter().for_each(|x| put(x.to_bits()));
+                put(inner.masses[row].to_bits());
             }
         }
         for group in 0..self.groups.count() {
@@ -118,7 +122,8 @@ impl Cluster {
         };
         let has_more = fields > 0 || laws > 0 || subsystems > 0;
         let of_groups = OF_GROUP * group_count;
-        if form != FORM || is_changed > 1 || (!has_more && words.len() != bodies * WORDS + of_groups) {
+        let is_known = [FORM, FORM_BEFORE].contains(&form);
+        if !is_known || is_changed > 1 || (!has_more && words.len() != bodies * WORDS + of_groups) {
             return Err(is_wrong());
         }
         if order != self.setup.order as u64 {
@@ -174,7 +179,7 @@ impl Cluster {
         }
         let mut found = Vec::new();
         for _ in 0..subsystems {
-            let subsystem = subsystem(&mut words, &all).ok_or_else(is_wrong)??;
+            let subsystem = subsystem(&mut words, (&all, form == FORM)).ok_or_else(is_wrong)??;
             memory::push(&mut found, subsystem, SUBSYSTEM)?;
         }
         if words.len() != of_groups {
@@ -307,18 +312,22 @@ fn body(number: &mut impl FnMut() -> f64) -> Body {
     Body { step, mass, position, velocity, derivatives: std::array::from_fn(|_| vector()) }
 }
 
-/// Reads a subsystem of bodies; `None` if it is not whole.
-fn subsystem(words: &mut impl ExactSizeIterator<Item = u64>, bodies: &[Body]) -> Option<Result<Subsystem>> {
+/// Reads a subsystem of bodies, whose members may have masses; `None` if it is not whole.
+fn subsystem(
+    words: &mut impl ExactSizeIterator<Item = u64>,
+    (bodies, have_masses): (&[Body], bool),
+) -> Option<Result<Subsystem>> {
     let count = words.next().and_then(|count| usize::try_from(count).ok())?;
     let is_close = words.next().filter(|is_close| *is_close <= 1)? == 1;
-    if count < 2 || OF_MEMBER.checked_mul(count)? + OF_SUBSYSTEM - 2 > words.len() {
+    let of_member = if have_masses { OF_MEMBER } else { OF_MEMBER - 1 };
+    if count < 2 || of_member.checked_mul(count)? + OF_SUBSYSTEM - 2 > words.len() {
         return None;
     }
     let centre = body(&mut || f64::from_bits(words.next().unwrap_or(0)));
     if !numbers(&centre).all(f64::is_finite) || centre.step < 0.0 || centre.mass <= 0.0 {
         return None;
     }
-    Some(members(words, bodies, count).and_then(|(members, inner)| {
+    Some(members(words, (bodies, have_masses), count).and_then(|(members, inner)| {
         let members = members.ok_or_else(|| wrong(SUBSYSTEM, "damaged", "bodies of the state, and finite numbers"))?;
         Ok(Subsystem { members, centre, inner, is_close, ..Subsystem::default() })
     }))
@@ -327,7 +336,7 @@ fn subsystem(words: &mut impl ExactSizeIterator<Item = u64>, bodies: &[Body]) ->
 /// Reads the members of a subsystem, `None` if they are wrong.
 fn members(
     words: &mut impl Iterator<Item = u64>,
-    bodies: &[Body],
+    (bodies, have_masses): (&[Body], bool),
     count: usize,
 ) -> Result<(Option<Vec<usize>>, FewBodies)> {
     let mut places = memory::room(count, SUBSYSTEM)?;
@@ -343,9 +352,12 @@ fn members(
         let place = words.next().and_then(|place| usize::try_from(place).ok()).unwrap_or(usize::MAX);
         let mut vector = || -> Vector { std::array::from_fn(|_| f64::from_bits(words.next().unwrap_or(0))) };
         let (position, velocity) = (vector(), vector());
-        is_right &= place < bodies.len() && [position, velocity].as_flattened().iter().all(|x| x.is_finite());
+        let own = if have_masses { words.next().map(f64::from_bits) } else { bodies.get(place).map(|body| body.mass) };
+        let mass = own.unwrap_or(0.0);
+        is_right &= place < bodies.len() && mass >= 0.0 && mass.is_finite();
+        is_right &= [position, velocity].as_flattened().iter().all(|x| x.is_finite());
         places.push(place);
-        inner.masses.push(bodies.get(place).map_or(0.0, |body| body.mass));
+        inner.masses.push(mass);
         inner.positions.push(position);
         inner.velocities.push(velocity);
     }

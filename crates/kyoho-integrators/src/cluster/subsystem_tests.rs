@@ -89,6 +89,54 @@ fn a_state_goes_on_with_the_same_bits_and_bodies_may_change() {
 }
 
 #[test]
+fn a_state_after_changes_of_members_goes_on_with_the_same_bits() {
+    let masses = |seven: f64, nine: f64| [(7, seven), (9, nine)].map(|(name, mass)| (name, Some(mass), None));
+    let half = 0.5 / 24.0;
+    let changes = [masses(1.2 * half, half), masses(1.2 * half, 0.8 * half), masses(0.0, half)];
+    let faster = [(7, None, Some([-0.01, 0.6, 0.3])), (9, None, None)];
+    for order in [Order::Fourth, Order::Eighth] {
+        for change in changes.into_iter().chain([faster]) {
+            let mut first = with_ring(order, 1e-3, 0.6);
+            evolve(&mut first, 0.125);
+            let change = change.map(|(name, mass, velocity)| (name, Change { mass, velocity, ..Change::default() }));
+            first.change(&change).unwrap();
+            let mut second = cluster(order, WITH);
+            let state = first.state().unwrap();
+            assert_eq!(state.len(), first.state_size());
+            second.set_state(&state).unwrap();
+            assert_eq!(second.state().unwrap(), state);
+            assert_eq!(second.energies().unwrap(), first.energies().unwrap());
+            assert_eq!(second.binaries().unwrap(), first.binaries().unwrap());
+            for cluster in [&mut first, &mut second] {
+                evolve(cluster, 0.1875);
+            }
+            assert_eq!(second.state().unwrap(), first.state().unwrap(), "{order:?} {change:?}");
+        }
+    }
+}
+
+#[test]
+fn a_state_of_the_form_before_is_read() {
+    let mut first = with_ring(Order::Sixth, 1e-3, 0.6);
+    evolve(&mut first, 0.125);
+    let state = first.state().unwrap();
+    // Members had no masses of their own; the words of the only group are the last ones.
+    let (words, _) = state.as_chunks::<8>();
+    let [end, of_member] = [words.len() - 2, 8];
+    let members = words[end - 2 * of_member..end].chunks(of_member);
+    assert!(members.clone().all(|member| f64::from_le_bytes(member[7]) == 0.5 / 24.0));
+    let before = words[..end - 2 * of_member].iter().chain(members.flat_map(|member| &member[..7]));
+    let mut before: Vec<u8> = before.chain(&words[end..]).flatten().copied().collect();
+    before[..8].copy_from_slice(b"kyoho  7");
+    let mut second = cluster(Order::Sixth, WITH);
+    second.set_state(&before).unwrap();
+    assert_eq!(second.state().unwrap(), state);
+    // Members without masses are no members of the form of now.
+    before[..8].copy_from_slice(b"kyoho  8");
+    second.set_state(&before).unwrap_err();
+}
+
+#[test]
 fn changes_elsewhere_leave_a_binary_the_digits_of_its_orbit() {
     let mut cluster = with_ring(Order::Sixth, 1e-6, 0.6);
     evolve(&mut cluster, 0.0625);
@@ -132,12 +180,14 @@ fn damaged_states_and_wrong_choices_are_refused() {
     for cut in 1..40 {
         assert!(second.set_state(&state[..state.len() - 8 * cut]).is_err(), "{cut}");
     }
-    // The place of the last member, before its six numbers and the two words of a group.
-    let place = state.len() - 9 * 8;
-    for wrong in [0u64, 1 << 40, u64::MAX] {
+    // The place of the last member and its mass, with six numbers between, before the two words of a group.
+    let [place, mass] = [10, 3].map(|words| state.len() - words * 8);
+    let places = [0u64, 1 << 40, u64::MAX].map(|wrong| (place, wrong));
+    let masses = [-1.0, f64::NAN, f64::INFINITY].map(|wrong| (mass, f64::to_bits(wrong)));
+    for (at, wrong) in places.into_iter().chain(masses) {
         let mut damaged = state.clone();
-        damaged[place..place + 8].copy_from_slice(&wrong.to_le_bytes());
-        assert!(second.set_state(&damaged).is_err(), "{wrong}");
+        damaged[at..at + 8].copy_from_slice(&wrong.to_le_bytes());
+        assert!(second.set_state(&damaged).is_err(), "{at} {wrong}");
     }
     let mut without = cluster(Order::Sixth, Choices::default());
     let error = without.set_state(&state).unwrap_err();
