@@ -77,7 +77,7 @@ FUNCTION void find_light_pairs(Motion *motion, const double *masses)
     UNROLL_BY(1)
     for (int body = 0; body < bodies; ++body)
         motion->total += masses[body];
-    motion->inverse_total = motion->total > 0.0 ? 1.0 / motion->total : 0.0;
+    motion->inverse_total = 1.0 / (motion->total > 0.0 ? motion->total : (double)bodies);
     UNROLL_BY(1)
     for (int one = 0; one < bodies; ++one) {
         UNROLL_BY(1)
@@ -133,6 +133,7 @@ FUNCTION void read_system(const FewBodyRules *rules, System *system, GLOBAL cons
             system->state[row][axis] = numbers[(before + 3 * row + axis) * stride];
     }
     find_light_pairs(motion, masses);
+    find_anchor(motion);
     find_paths(motion);
 }
 

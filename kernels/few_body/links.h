@@ -1,5 +1,8 @@
 // The tree of shortest links (crates/kyoho-few-body/src/links.rs).
 
+// A body counts as the only heavy one where all others have less than this part of the mass.
+#define LITTLE 1e-3
+
 // The path from a place to a later one is the link of the later one, that and another link, that less
 // another link, or far: the difference of positions.
 #define ONE_LINK 0
@@ -45,27 +48,52 @@ FUNCTION void find_paths(Motion *motion)
     }
 }
 
-// The positions or velocities of places relative to the centre of mass.
+// What a place counts in the mean: its mass, or 1 where nothing has a mass.
+FUNCTION double weight_of(const Motion *motion, int place)
+{
+    return motion->total > 0.0 ? motion->masses[place] : 1.0;
+}
+
+// The place from which the mean is found: that of the only heavy body, if there is one, else the first.
+FUNCTION void find_anchor(Motion *motion)
+{
+    int heaviest = 0;
+    UNROLL_BY(1)
+    for (int place = 1; place < motion->bodies; ++place) {
+        if (motion->masses[place] > motion->masses[heaviest])
+            heaviest = place;
+    }
+    motion->anchor = motion->total - motion->masses[heaviest] < LITTLE * motion->total ? heaviest : 0;
+}
+
+// The positions or velocities of places relative to their mean.
 FUNCTION void find_places(Motion *motion, double (*links)[3], double (*places)[3])
 {
     double mean[3];
-    clear(mean);
     clear(places[0]);
     UNROLL_BY(1)
     for (int link = 0; link < LINKS(motion); ++link) {
         UNROLL
         for (int axis = 0; axis < 3; ++axis)
             places[link + 1][axis] = places[motion->parents[link]][axis] + links[link][axis];
-        add_scaled(mean, motion->masses[link + 1], places[link + 1]);
     }
-    if (motion->inverse_total > 0.0) {
-        UNROLL
-        for (int axis = 0; axis < 3; ++axis)
-            mean[axis] = motion->inverse_total * mean[axis];
+    if (motion->anchor > 0) {
+        double origin[3];
+        copy(origin, places[motion->anchor]);
         UNROLL_BY(1)
         for (int place = 0; place < motion->bodies; ++place)
-            subtract(places[place], places[place], mean);
+            subtract(places[place], places[place], origin);
     }
+    clear(mean);
+    UNROLL_BY(1)
+    for (int place = 0; place < motion->bodies; ++place)
+        add_scaled(mean, weight_of(motion, place), places[place]);
+    UNROLL
+    for (int axis = 0; axis < 3; ++axis)
+        mean[axis] = motion->inverse_total * mean[axis];
+    UNROLL_BY(1)
+    for (int place = 0; place < motion->bodies; ++place)
+        subtract(places[place], places[place], mean);
 }
 
 FUNCTION double square_between(double (*positions)[3], int one, int other)
@@ -189,5 +217,6 @@ FUNCTION void renew_links(System *system)
     UNROLL_BY(1)
     for (int link = 0; link < LINKS(motion); ++link)
         motion->parents[link] = parents[link];
+    find_anchor(motion);
     find_paths(motion);
 }

@@ -20,11 +20,13 @@ typedef struct {
     int any_light;
     int any_far;
     int has_second;
+    // The place from which the mean of places is found.
+    int anchor;
     int parents[MOST_LINKS];
     int paths[MOST_PAIRS];
     double masses[MOST];
     double total;
-    // 0 where the total is.
+    // One over the sum of the weights.
     double inverse_total;
     double light_weight;
     double positions[MOST][3];

@@ -1,7 +1,7 @@
 //! Systems with bodies of no mass, or of next to none, whose paths are those of single bodies.
 
 use crate::vector::{Vector, difference, norm, scaled, sum};
-use crate::{End, Options, Perturbation, System, evolve};
+use crate::{End, Options, Perturbation, Perturbers, System, evolve, kepler};
 
 fn with_time(time: f64) -> Options {
     Options { time, max_steps: 3000, ..Options::default() }
@@ -60,5 +60,91 @@ fn bodies_without_mass_are_pulled_from_outside() {
         evolve(&mut system, &with_time(2.0), Some(&Uniform(pull))).unwrap();
         system.positions.iter_mut().for_each(|place| *place = difference(*place, scaled(2.0, pull)));
         assert!(from_straight(&start, &system, 2.0) < 1e-12, "{count}: {system:?}");
+    }
+}
+
+/// A heavy body after or before light ones, which are on flat orbits around it.
+fn heavy_with_moons(heavy: f64, light: f64, is_first: bool) -> System {
+    let mut system = System::default();
+    let mut push = |mass: f64, position: Vector, velocity: Vector| {
+        system.masses.push(mass);
+        system.positions.push(position);
+        system.velocities.push(velocity);
+    };
+    if is_first {
+        push(heavy, [0.0; 3], [0.0; 3]);
+    }
+    for (turn, radius) in [(0.3f64, 1.0f64), (2.0, 1.6), (4.5, 2.56)] {
+        let (sin, cos) = turn.sin_cos();
+        let speed = (0.9 * heavy / radius).sqrt();
+        push(light, [radius * cos, radius * sin, 0.003 * radius], [-speed * sin, speed * cos, 0.002 * speed]);
+    }
+    if !is_first {
+        push(heavy, [0.0; 3], [0.0; 3]);
+    }
+    system
+}
+
+#[test]
+fn light_bodies_around_a_heavy_one_follow_kepler_wherever_it_stands() {
+    // Masses whose products with their inverses are 1 or not quite.
+    for heavy in [1.0, 0.7, 49.0, 3e-4] {
+        for light in [0.0, 1e-30, 1e-20] {
+            for is_first in [true, false] {
+                let start = heavy_with_moons(heavy, light * heavy, is_first);
+                let mut system = start.clone();
+                let time = 40.0 / f64::sqrt(heavy);
+                let options = Options { max_steps: 3000, ..with_time(time) };
+                let outcome = evolve(&mut system, &options, None).unwrap();
+                assert_eq!(outcome.end, End::Time, "{heavy} {light:e} {is_first}: {outcome:?}");
+                let star = if is_first { 0 } else { 3 };
+                for moon in (0..4).filter(|body| *body != star) {
+                    let (place, velocity) = (start.positions[moon], start.velocities[moon]);
+                    let (expected, _) = kepler::advance(heavy, place, velocity, time).unwrap();
+                    let found = difference(system.positions[moon], system.positions[star]);
+                    let error = norm(difference(found, expected));
+                    assert!(error < 1e-9, "{heavy} {light:e} {is_first} {moon}: {error:e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn light_bodies_around_a_heavy_one_come_to_their_time_where_others_pull() {
+    // Far away, so that each moon's orbit is nearly its own, and near, where a plain system of all is the
+    // same.
+    for heavy in [1.0, 0.7, 2e-4] {
+        for light in [0.0, 1e-30, 1e-14] {
+            for is_first in [true, false] {
+                let start = heavy_with_moons(heavy, light * heavy, is_first);
+                let star = if is_first { 0 } else { 3 };
+                let perturber = Perturbers {
+                    time: 0.0,
+                    masses: vec![1e3 * heavy],
+                    positions: vec![[300.0, 100.0, 50.0]],
+                    velocities: vec![[0.0; 3]],
+                };
+                let options = Options { max_steps: 3000, tolerance: 1e-13, ..with_time(20.0 / f64::sqrt(heavy)) };
+                let mut system = start.clone();
+                let outcome = evolve(&mut system, &options, Some(&perturber)).unwrap();
+                assert_eq!(outcome.end, End::Time, "{heavy} {light:e} {is_first}: {outcome:?}");
+                // Each moon alone, as a body with no other moon in its system.
+                for moon in (0..4).filter(|body| *body != star) {
+                    let rows = |rows: &[Vector]| vec![rows[star], rows[moon]];
+                    let mut alone = System {
+                        masses: vec![heavy, 0.0],
+                        positions: rows(&start.positions),
+                        velocities: rows(&start.velocities),
+                        radii: Vec::new(),
+                    };
+                    evolve(&mut alone, &options, Some(&perturber)).unwrap();
+                    for (body, expected) in [star, moon].into_iter().zip(&alone.positions) {
+                        let error = norm(difference(system.positions[body], *expected));
+                        assert!(error < 1e-8, "{heavy} {light:e} {is_first} {moon}: {error:e}");
+                    }
+                }
+            }
+        }
     }
 }

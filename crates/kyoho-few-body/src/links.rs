@@ -10,6 +10,9 @@ use kyoho_core::{Result, memory};
 
 use crate::vector::{Vector, ZERO, add_scaled, difference, dot, scaled, sum};
 
+/// A body counts as the only heavy one where all others have less than this part of the weight.
+const LITTLE: f64 = 1e-3;
+
 /// What memory is for.
 const WHAT: &str = "the links of a system";
 
@@ -56,6 +59,10 @@ pub struct Frame {
     pub weights: Vec<f64>,
     pub total: f64,
     inverse_total: f64,
+    /// The place from which the mean is found. It is that of the only heavy body, if there is one: found
+    /// from another place, its own distance from the mean would be rounding, whose energy may be more
+    /// than all that light bodies have.
+    anchor: usize,
 }
 
 impl Frame {
@@ -63,7 +70,7 @@ impl Frame {
     pub fn new(places: usize, total: f64) -> Result<Frame> {
         let total = if total > 0.0 { total } else { places as f64 };
         let weights = memory::filled(places, 1.0, "masses")?;
-        Ok(Frame { weights, total, inverse_total: 1.0 / total })
+        Ok(Frame { weights, total, inverse_total: 1.0 / total, anchor: 0 })
     }
 
     /// Takes the masses of places.
@@ -72,6 +79,9 @@ impl Frame {
             return;
         }
         self.weights.copy_from_slice(masses);
+        let largest = masses.iter().fold(0.0, |largest: f64, &mass| largest.max(mass));
+        let heaviest = masses.iter().position(|&mass| mass == largest).unwrap_or(0);
+        self.anchor = if self.total - largest < LITTLE * self.total { heaviest } else { 0 };
     }
 }
 
@@ -141,6 +151,10 @@ impl Links {
         places[..frame.weights.len().min(1)].fill(ZERO);
         for (link, (&parent, &value)) in self.parents.iter().zip(links).enumerate() {
             places[link + 1] = sum(places[parent], value);
+        }
+        if frame.anchor > 0 {
+            let origin = places[frame.anchor];
+            places.iter_mut().for_each(|place| *place = difference(*place, origin));
         }
         let mut mean = ZERO;
         for (&weight, &place) in frame.weights.iter().zip(places.iter()) {

@@ -1,10 +1,11 @@
 //! Tests of clusters whose close bodies move together.
 
-use crate::body::{length, vector};
+use crate::body::{Vector, length, vector};
 use crate::encounters::EncounterKind;
 use crate::plan::StepCriterion;
 use kyoho_core::{Order, Precision, ResultCode};
 use kyoho_engine::Setup;
+use kyoho_few_body::{Options, System as FewBodies};
 
 use super::tests::{body, cluster, evolve};
 use super::*;
@@ -304,4 +305,35 @@ fn energies_have_the_pairs_of_members_of_near_subsystems() {
     let kinetic: f64 = all.iter().map(|body| 0.5 * body.mass * length(&body.velocity).powi(2)).sum();
     assert!((found.potential / potential - 1.0).abs() < 1e-12, "{} {potential}", found.potential);
     assert!((found.kinetic / kinetic - 1.0).abs() < 1e-12, "{} {kinetic}", found.kinetic);
+}
+
+/// A subsystem of one heavy body and light ones, around which there are others.
+#[test]
+fn a_planet_with_light_moons_in_the_tide_of_a_star_comes_to_its_time() {
+    for (order, light) in [(Order::Fourth, 0.0), (Order::Sixth, 0.0), (Order::Sixth, 1e-30), (Order::Eighth, 1e-14)] {
+        let planet = 2e-4f64;
+        // The planet is no first member, so that links begin with a moon.
+        let mut bodies = vec![body(0, 1.0, [0.0; 3], [0.0; 3])];
+        for (name, distance) in [(1, 0.006), (2, 0.0096), (3, -0.01536)] {
+            let speed = f64::copysign((planet / f64::abs(distance)).sqrt(), distance);
+            bodies.push(body(name, light, [1.0 + distance, 0.0, 0.001], [0.0, 1.0 + speed, 0.0]));
+        }
+        bodies.push(body(4, planet, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]));
+        let mut cluster = cluster(order, Choices { subsystem_radius: 0.06, ..WITH });
+        cluster.add(&bodies).unwrap();
+        evolve(&mut cluster, 0.5);
+        assert_eq!(cluster.subsystems().0.len(), 1, "{order:?}");
+        let of = |of: fn(&Change) -> Vector| bodies.iter().map(|(_, change)| of(change)).collect();
+        let mut all = FewBodies {
+            masses: bodies.iter().map(|(_, change)| change.mass.unwrap()).collect(),
+            positions: of(|change| change.position.unwrap()),
+            velocities: of(|change| change.velocity.unwrap()),
+            radii: Vec::new(),
+        };
+        kyoho_few_body::evolve(&mut all, &Options { time: 0.5, ..Options::default() }, None).unwrap();
+        for (found, expected) in cluster.bodies().iter().zip(&all.positions) {
+            let error = length(&vector(|k| found.position[k] - expected[k]));
+            assert!(error < 1e-6, "{order:?} {light:e}: {error:e}");
+        }
+    }
 }
