@@ -90,7 +90,7 @@ impl Leapfrog {
     fn choose_sources(&mut self) -> Result<()> {
         let approaches = self.encounters.as_ref().is_some_and(|encounters| encounters.approach() > 0.0);
         let numbering = Numbering::of(&self.bodies, self.plan.tree.is_some() || approaches)?;
-        let is_worth_it = (1..=self.bodies.len() / 2).contains(&numbering.sources());
+        let is_worth_it = numbering.sources() <= self.bodies.len() / 2;
         self.numbering = if is_worth_it { numbering } else { Numbering::of(&self.bodies, true)? };
         Ok(())
     }
@@ -555,6 +555,27 @@ mod tests {
             assert!((moved - 1e-8 * STEPS).abs() <= 1.5 * digit, "{moved}");
             assert!((body.position[2] / (1e-8 * STEPS) - 1.0).abs() < 1e-15);
         }
+    }
+
+    #[test]
+    fn bodies_without_mass_are_no_sources_even_where_none_has_a_mass() {
+        let pairs = |masses: [f64; 4]| {
+            let mut leapfrog = integrator(0.25);
+            let body = |(number, mass): (usize, f64)| Body::new(mass, [number as f64, 0.0, 0.0], [0.0, 1.0, 0.0]);
+            *leapfrog.bodies_mut() = masses.into_iter().enumerate().map(body).collect();
+            leapfrog.start().unwrap();
+            let before = leapfrog.counts().interactions;
+            leapfrog.advance(&mut |_, _| true).unwrap();
+            if masses == [0.0; 4] {
+                assert!(leapfrog.bodies().iter().all(|body| body.position[1] == 1.0 && body.step > 0.0));
+            }
+            leapfrog.counts().interactions - before
+        };
+        // Where more than half have a mass, all are sources.
+        assert_eq!(pairs([1.0, 1.0, 1.0, 0.0]), 4 * 16);
+        assert_eq!(pairs([1.0, 0.0, 0.0, 1.0]), 4 * 8);
+        assert_eq!(pairs([0.0, 0.0, 1.0, 0.0]), 4 * 4);
+        assert_eq!(pairs([0.0; 4]), 0);
     }
 
     #[test]
