@@ -17,6 +17,8 @@ use super::body::{Body, Vector, sum, vector};
 use super::fields::Parameters;
 use super::groups::Groups;
 
+#[cfg(test)]
+use sums::Kernel;
 use sums::{Constants, Kernels};
 
 /// The groups of a law on all bodies by all.
@@ -231,6 +233,13 @@ impl Laws {
         Ok(())
     }
 
+    /// Returns how many bodies may act by a law with a number: on velocities, and by potentials.
+    #[cfg(test)]
+    pub fn sources(&self, law: usize) -> [Option<usize>; 2] {
+        let Kernels { forces, potential } = &self.kernels[law];
+        [Some(forces.sources()), potential.as_ref().map(Kernel::sources)]
+    }
+
     /// Returns the first `given` derivatives of the velocities of sinks at a time, by laws and by other
     /// forces, of which `force` has those of the sink at a place; none if there is no law. Sources were
     /// written before.
@@ -277,8 +286,9 @@ impl Laws {
         let (law, kernels) = (&self.all[law], &mut self.kernels[law]);
         let (Some(kernel), Some(list)) = (&mut kernels.potential, &law.program.potential) else { return Ok(()) };
         let acts = acting(&self.of_bodies, by);
-        let source = |place: usize| Acting { place, body: &bodies[place], time: 0.0 };
-        kernel.write(list, bodies.len(), 0..bodies.len(), (source, acts))?;
+        let acting = acting_places(bodies)?;
+        let source = |row: usize| Acting { place: acting[row], body: &bodies[acting[row]], time: 0.0 };
+        kernel.write(list, acting.len(), 0..acting.len(), (source, acts))?;
         let sink = |number: usize| Felt::of(&bodies[places[number]], places[number]);
         choose((&mut self.felt, &mut self.chosen), (places.len(), sink), &self.of_bodies, on)?;
         let constants = Constants { law, gravity: self.gravity, times: [time, 0.0] };
@@ -303,7 +313,9 @@ impl Laws {
             self.potentials((law, groups, time), (bodies, places), |sink, more| all[sink].0 += more)?;
         }
         self.start = time;
-        self.write(bodies.len(), 0..bodies.len(), |place| Acting { place, body: &bodies[place], time: 0.0 })?;
+        let acting = acting_places(bodies)?;
+        let source = |row: usize| Acting { place: acting[row], body: &bodies[acting[row]], time: 0.0 };
+        self.write(acting.len(), 0..acting.len(), source)?;
         let sink = |number: usize| Felt::of(&bodies[places[number]], places[number]);
         let found = self.derivatives(0.0, 1, (places.len(), sink), |_| Default::default())?;
         all.iter_mut().zip(found).for_each(|((_, acceleration), found)| *acceleration = found[0]);
@@ -340,6 +352,14 @@ impl Laws {
 pub struct Made {
     laws: Vec<Law>,
     kernels: Vec<Kernels>,
+}
+
+/// Returns the places of the bodies that may act by laws: those with a mass.
+pub fn acting_places(bodies: &[Body]) -> Result<Vec<usize>> {
+    let has_mass = |place: &usize| bodies[*place].mass != 0.0;
+    let mut places = memory::room((0..bodies.len()).filter(has_mass).count(), WHAT)?;
+    places.extend((0..bodies.len()).filter(has_mass));
+    Ok(places)
 }
 
 /// Returns what tells whether a body acts by a law that is made by some groups: those without mass do not.

@@ -13,7 +13,7 @@ use super::fields::Fields;
 use super::group_sums::GroupSums;
 use super::groups::Groups;
 use super::hermite::MOST;
-use super::laws::{Acting, Felt, Laws};
+use super::laws::{Acting, Felt, Laws, acting_places};
 use super::numbering::Numbering;
 use super::plan::{Plan, whole};
 use super::subsystems::{Subsystem, SubsystemRules};
@@ -116,9 +116,11 @@ impl Leapfrog {
             felt
         };
         if !self.laws.is_empty() {
-            let mut kicked = memory::collected(bodies.iter().copied(), "bodies that act by laws")?;
-            kicked.iter_mut().enumerate().for_each(|(number, kicked)| kicked.velocity = body(number).1[1]);
-            self.laws.write(kicked.len(), 0..kicked.len(), |place| Acting { place, body: &kicked[place], time })?;
+            let places = acting_places(bodies)?;
+            let kicked = places.iter().map(|&place| Body { velocity: body(place).1[1], ..bodies[place] });
+            let kicked = memory::collected(kicked, "bodies that act by laws")?;
+            let source = |row: usize| Acting { place: places[row], body: &kicked[row], time };
+            self.laws.write(places.len(), 0..places.len(), source)?;
         }
         let of_laws = self.laws.derivatives(time, 1, (bodies.len(), felt), |_| Default::default())?;
         let by_laws = |number: usize| of_laws.get(number).copied().unwrap_or_default();

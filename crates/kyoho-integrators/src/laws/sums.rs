@@ -91,6 +91,11 @@ impl Kernel {
         Ok(())
     }
 
+    #[cfg(test)]
+    pub fn sources(&self) -> usize {
+        self.sources
+    }
+
     /// Returns the sums on sinks; nothing without sinks or sources.
     pub fn run(&mut self, list: &LawList, sinks: &[Felt], constants: &Constants) -> Result<Option<Sums<'_>>> {
         if sinks.is_empty() || self.sources == 0 {

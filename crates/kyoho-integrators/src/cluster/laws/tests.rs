@@ -288,3 +288,26 @@ fn what_a_law_cannot_say_is_an_error_that_names_it() {
     let error = with_subsystems.set_state(&cluster.state().unwrap()).unwrap_err().to_string();
     assert!(error.contains("the number of laws with subsystems is '1'; allowed: 0"), "{error}");
 }
+
+#[test]
+fn bodies_without_mass_feel_laws_and_are_no_sources_in_any_order() {
+    for (order, dt_max) in ALL {
+        let with = |more: usize| {
+            let mut cluster = of_swarm(order, dt_max, false);
+            cluster.add_law(GRAVITY, "", &[], [0, 0]).unwrap();
+            let mut others = swarm(20 + more);
+            others.drain(..20);
+            others.iter_mut().for_each(|(_, change)| change.mass = Some(0.0));
+            cluster.add(&others).unwrap();
+            evolve(&mut cluster, 1.0 / 64.0);
+            assert_eq!(cluster.integrator.laws().sources(0)[0], Some(20), "{order:?}");
+            let (energy, pulls) = (cluster.law_energy().unwrap(), cluster.forces(&[0, 19 + more]).unwrap());
+            assert_eq!(cluster.integrator.laws().sources(0), [Some(20); 2], "{order:?}");
+            (energy, pulls)
+        };
+        let [(energy, pulls), (same, more)] = [with(0), with(3)];
+        assert!((energy - same).abs() < 1e-9 * energy.abs(), "{order:?}: {energy} {same}");
+        assert!((pulls[0].0 / more[0].0 - 1.0).abs() < 1e-9, "{order:?}: {pulls:?} {more:?}");
+        assert!(more[1].0 < -1.0 && length(&more[1].1) > 0.1, "{order:?}: {more:?}");
+    }
+}
