@@ -334,3 +334,102 @@ fn an_acceleration_that_is_not_finite_names_the_body_by_its_identifier() {
         assert!(is_near && (0.1..0.2001).contains(&cluster.time()), "{order:?} {}", cluster.time());
     }
 }
+
+/// Adds bodies to a cluster in a field, one after another if they are to come `late`, and returns where they
+/// are at a time.
+fn after(mut cluster: Cluster, bodies: &[(i64, Change)], is_late: bool, time: f64) -> Vec<Vector> {
+    if is_late {
+        cluster.add(&[body(99, 0.0, [0.4, 0.9, 0.0], [0.5, 0.1, 0.0])]).unwrap();
+    }
+    evolve(&mut cluster, 0.125);
+    cluster.add(bodies).unwrap();
+    evolve(&mut cluster, 0.125 + time);
+    let skipped = cluster.bodies().len() - bodies.len();
+    cluster.bodies()[skipped..].iter().map(|body| body.position).collect()
+}
+
+#[test]
+fn lone_bodies_at_rest_in_a_field_begin_with_steps_of_its_lengths() {
+    let start = |speed: f64| {
+        [
+            body(1, 0.0, [1.0, 0.2, 0.0], [0.0, speed, 0.0]),
+            body(2, 0.0, [-0.1, 0.3, 0.2], [speed, 0.0, 0.0]),
+            body(3, 0.0, [30.0, -20.0, 0.0], [0.0, 0.0, speed]),
+            body(4, 0.0, [0.0; 3], [0.0; 3]),
+        ]
+    };
+    let plummer =
+        |cluster: &mut Cluster| cluster.add_field("plummer", &[("mass", &[1.0]), ("radius", &[0.5])]).unwrap();
+    for speed in [0.0, 1e-6, 1e-3] {
+        let bodies = start(speed);
+        // Short steps from the start.
+        let mut fine = cluster(Order::Eighth, Choices { dt_max: 1.0 / 256.0, ..Choices::default() });
+        plummer(&mut fine);
+        let expected = after(fine, &bodies, false, 2.0);
+        for order in [Order::Fourth, Order::Sixth, Order::Eighth] {
+            for is_late in [false, true] {
+                let mut made = cluster(
+                    order,
+                    Choices { eta: if order == Order::Fourth { 0.01 } else { 0.1 }, ..Choices::default() },
+                );
+                plummer(&mut made);
+                let found = after(made, &bodies, is_late, 2.0);
+                for (found, expected) in found.iter().zip(&expected) {
+                    let error = length(&vector(|k| found[k] - expected[k]));
+                    assert!(error < 1e-4, "{order:?} {speed:e} {is_late}: {error:e} {found:?} {expected:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Plummer's sphere of mass 1 and radius 1/2.
+fn sphere(question: &FieldQuestion, values: &mut [f64]) -> i32 {
+    for (place, position) in question.positions.iter().enumerate() {
+        let velocity = question.velocities[place];
+        let dot = |one: &Vector, other: &Vector| (0..3).map(|k| one[k] * other[k]).sum::<f64>();
+        let r2 = dot(position, position) + 0.25;
+        let along = 3.0 * dot(position, &velocity) / r2;
+        match question.value {
+            FieldValue::Potential => values[place] = -1.0 / r2.sqrt(),
+            FieldValue::Acceleration => (0..3).for_each(|k| values[3 * place + k] = -position[k] / r2.powf(1.5)),
+            FieldValue::Jerk => {
+                (0..3).for_each(|k| values[3 * place + k] = -(velocity[k] - along * position[k]) / r2.powf(1.5));
+            }
+        }
+    }
+    0
+}
+
+#[test]
+fn lone_bodies_at_rest_begin_with_steps_of_the_lengths_of_laws_and_functions() {
+    const LAW: &str = "pair sphere
+i pos: vec3<f64>
+j pos: vec3<f64>, mass: f64
+result acceleration: vec3<f64> sum
+body
+  d = j.pos - i.pos
+  acceleration += j.mass * d * rsqrt(norm2(d) + 0.25)^3
+";
+    let rests = [body(1, 0.0, [1.0, 0.2, 0.0], [0.0; 3])];
+    for order in [Order::Fourth, Order::Sixth, Order::Eighth] {
+        let choices = Choices { dt_max: 1.0 / 256.0, ..Choices::default() };
+        let mut field = cluster(order, choices);
+        field.add_field("plummer", &[("mass", &[1.0]), ("radius", &[0.5])]).unwrap();
+        let expected = after(field, &rests, false, 2.0);
+        let near = |found: &[Vector]| {
+            let error = length(&vector(|k| found[0][k] - expected[0][k]));
+            assert!(error < 1e-3, "{order:?}: {error:e}");
+        };
+        let mut laws = cluster(order, Choices::default());
+        laws.set_feels(0, 0, false).unwrap();
+        laws.add_law(LAW, "", &[], [0, 0]).unwrap();
+        laws.add(&[body(7, 1.0, [0.0; 3], [0.0; 3])]).unwrap();
+        near(&after(laws, &rests, false, 2.0));
+        if order == Order::Fourth {
+            let mut functions = cluster(order, Choices::default());
+            functions.add_field_function(Box::new(sphere), true).unwrap();
+            near(&after(functions, &rests, false, 2.0));
+        }
+    }
+}

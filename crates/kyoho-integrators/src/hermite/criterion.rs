@@ -1,6 +1,6 @@
 //! The criterion of the length of steps.
 
-use crate::body::{Body, Vector, length};
+use crate::body::{Body, Vector, length, vector};
 use crate::plan::Plan;
 use kyoho_methods::block_steps::ROOT_TURNS;
 
@@ -69,10 +69,32 @@ impl Criterion {
         let (a, j) = (length(&body.derivatives[0]), length(&body.derivatives[1]));
         let change = if j > 0.0 { a / j } else { f64::INFINITY };
         let fall = if a > 0.0 { (distance / a).sqrt() } else { f64::INFINITY };
+        self.first_of(scheme, change.min(fall))
+    }
+
+    /// Returns the first step of a body whose acceleration changes in a time.
+    fn first_of(&self, scheme: &Scheme, change: f64) -> f64 {
         let eta = if scheme.order() == FOURTH.order() { self.eta } else { self.eta.min(FIRST) };
-        0.5 * eta * change.min(fall)
+        0.5 * eta * change
+    }
+
+    /// Returns the first step of a body whose acceleration was looked at a time later too, where the body
+    /// would be then; `None` if it is not yet to be known. It is the step that it has, unless this is much
+    /// longer than the change of the acceleration allows.
+    pub fn tried(&self, scheme: &Scheme, body: &Body, (time, later): (f64, Vector)) -> Option<f64> {
+        let [a, j, ..] = body.derivatives;
+        let beyond = length(&vector(|k| later[k] - (a[k] + time * j[k]))) / length(&a);
+        // The second derivative of the acceleration is 2 |a| / time^2 times that.
+        let step = self.first_of(scheme, time / (2.0 * beyond).sqrt());
+        (beyond <= SLIGHTLY).then_some(if body.step > MUCH * step { step } else { body.step })
     }
 }
+
+/// An acceleration has changed so slightly, beyond its jerk, that its second derivative is what changed it.
+const SLIGHTLY: f64 = 0.1;
+
+/// A first step is too long if it is so much longer than the second derivative allows.
+const MUCH: f64 = 4.0;
 
 /// The number of the slowness of order 4.
 const LOWEST: usize = FOURTH.order() - 2;
