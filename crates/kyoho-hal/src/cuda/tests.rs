@@ -400,6 +400,17 @@ fn modules_are_cubins_or_text_with_an_end() {
 }
 
 #[test]
+fn a_kernel_is_looked_up_until_it_is_found() {
+    let context = context(0);
+    let module = Module::new(&context, CUBIN).unwrap();
+    fail_once("cuModuleGetFunction", 700);
+    assert!(failed(module.function("kyoho_force")).contains("(kernel kyoho_force)"));
+    let found = ["kyoho_force", "kyoho_end", "kyoho_force"].map(|name| module.function(name).unwrap().handle.0);
+    assert!(found[0] != found[1] && found[0] == found[2]);
+    assert_eq!(state(|state| state.calls.iter().filter(|call| **call == "cuModuleGetFunction").count()), 3);
+}
+
+#[test]
 fn what_the_compiler_says_is_told() {
     let context = context(0);
     state(|state| state.log = "ptxas fatal: unexpected end\n");
