@@ -90,7 +90,8 @@ impl<G: Gpu> PartialSumsMemory<G> {
     pub fn new(gpu: &G, queue: &G::Queue) -> Result<PartialSumsMemory<G>> {
         let memory = |bytes, what| gpu.allocate(bytes, what);
         let ticket = memory(4, "tickets")?;
-        // SAFETY: the memory is that long, and drivers free it after the work on it.
+        // SAFETY: the memory is that long, and whoever makes it waits for the queue. Where memory is
+        // refused before, drivers have ended the work or keep what it uses.
         unsafe { gpu.zero(queue, &ticket, 4)? };
         Ok(PartialSumsMemory {
             sums: memory(0, "partial sums")?,

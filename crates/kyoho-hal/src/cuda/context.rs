@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use crate::contexts::{self, Contexts};
 use kyoho_core::{Error, Result};
 
+use super::pools::Pools;
 use super::{Driver, Handle, Module, Properties, SUCCESS, driver};
 
 /// The primary context of a device, which everything in the process that uses the device shares. It
@@ -22,6 +23,7 @@ pub struct Context {
     failed: AtomicBool,
     /// The modules that are in use.
     modules: Mutex<Vec<Loaded>>,
+    pub(super) pools: Pools,
 }
 
 /// A module that is loaded as long as somebody uses it.
@@ -65,9 +67,12 @@ impl Context {
         let code = unsafe { (driver.table.cuDevicePrimaryCtxRetain)(&mut handle.0, device) };
         driver.check(number, code, "cuDevicePrimaryCtxRetain")?;
         let (reached, failed, modules) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
-        let context = Arc::new(Context { driver, number, device, handle, properties, reached, failed, modules });
+        let pools = Pools::default();
+        // From here on dropping releases it.
+        let mut context = Context { driver, number, device, handle, properties, reached, failed, modules, pools };
         context.bind()?;
-        Ok(context)
+        context.make_pool()?;
+        Ok(Arc::new(context))
     }
 
     /// Makes it the current context of this thread, which every call on its objects requires.
@@ -102,11 +107,15 @@ impl Context {
 
     /// Lets copies from another device come directly, if it can be reached. It must be current.
     pub fn reach(&self, other: &Context) {
+        if self.device == other.device {
+            return;
+        }
         let bit = 1u64.checked_shl(other.number as u32).unwrap_or(0);
-        if self.device != other.device && (bit == 0 || self.reached.fetch_or(bit, Ordering::Relaxed) & bit == 0) {
+        if bit == 0 || self.reached.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
             // SAFETY: both contexts are held. The driver refuses it where the caller did it.
             unsafe { (self.driver.table.cuCtxEnablePeerAccess)(other.handle.0, 0) };
         }
+        other.pools.open_to(self.driver, self.number);
     }
 
     /// Returns the modules that are in use, and perhaps some that no longer are.
@@ -122,6 +131,14 @@ impl Context {
     /// Returns the driver's number of the device.
     pub fn device(&self) -> i32 {
         self.device
+    }
+
+    /// Waits for all work on it before memory is refused: whoever asked for it gives up, and may drop
+    /// memory that work still uses.
+    #[cold]
+    pub(super) fn settle(&self) {
+        // SAFETY: the context is current. A failure means that there is no work any more.
+        unsafe { (self.driver.table.cuCtxSynchronize)() };
     }
 
     /// An error unless `code`, which `call` returned, is success.
@@ -165,6 +182,11 @@ impl Drop for Caller {
 impl Drop for Context {
     fn drop(&mut self) {
         if self.driver.check_process().is_ok() {
+            let caller = Caller::of(self.driver);
+            if self.bind().is_ok() {
+                self.pools.give_back(&self.driver.table);
+            }
+            drop(caller);
             // SAFETY: it was retained once by this value. A failure means that it was lost before.
             unsafe { (self.driver.table.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }

@@ -1,14 +1,18 @@
 //! A small driver for tests. Its memory is the host's, it does its work at once, and its calls fail
 //! when a test says so.
 //!
-//! Its state belongs to the thread, so that tests do not disturb each other.
+//! Its state belongs to the thread, so that tests do not disturb each other. Further threads of a
+//! test get it by [`share`].
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::sys::{CUdevice_attribute_enum as Attribute, CUlaunchAttributeID, CUlaunchConfig};
+use cudarc::driver::sys::{
+    CUdevice_attribute_enum as Attribute, CUlaunchAttributeID, CUlaunchConfig, CUmemAccessDesc, CUmemPoolProps,
+};
 
 use kyoho_core::Result;
 
@@ -26,6 +30,12 @@ pub struct State {
     pub version: i32,
     /// The number of devices that it shows. The first has compute capability 9.0, the others 8.0.
     pub devices: i32,
+    /// Whether its devices have pools of memory.
+    pub has_pools: bool,
+    /// The free bytes that pools keep.
+    pub kept_in_pools: u64,
+    /// Pools that another device may reach, and its number.
+    pub readers: Vec<(usize, i32)>,
     /// A symbol that its library lacks.
     pub without: Option<&'static str>,
     /// The message of the compiler of modules about a failure.
@@ -53,28 +63,42 @@ pub struct State {
 }
 
 thread_local! {
-    static STATE: RefCell<State> = const {
-        RefCell::new(State {
-            version: 12040,
-            devices: 2,
-            without: None,
-            log: "",
-            failures: BTreeMap::new(),
-            failing: None,
-            functions: Vec::new(),
-            kernel: None,
-            calls: Vec::new(),
-            live: BTreeMap::new(),
-            contexts: 0,
-            current: 0,
-            flags: 0,
-        })
-    };
+    static STATE: RefCell<Shared> = RefCell::new(Arc::new(Mutex::new(State {
+        version: 12040,
+        devices: 2,
+        has_pools: true,
+        kept_in_pools: 0,
+        readers: Vec::new(),
+        without: None,
+        log: "",
+        failures: BTreeMap::new(),
+        failing: None,
+        functions: Vec::new(),
+        kernel: None,
+        calls: Vec::new(),
+        live: BTreeMap::new(),
+        contexts: 0,
+        current: 0,
+        flags: 0,
+    })));
+}
+
+/// The state of a driver for several threads.
+pub type Shared = Arc<Mutex<State>>;
+
+/// Returns the state of this thread's driver.
+pub fn shared() -> Shared {
+    STATE.with_borrow(Clone::clone)
+}
+
+/// Gives this thread the driver of another one.
+pub fn share(state: Shared) {
+    STATE.set(state);
 }
 
 /// Reads or changes the state of this thread's driver.
 pub fn state<T>(use_it: impl FnOnce(&mut State) -> T) -> T {
-    STATE.with_borrow_mut(use_it)
+    use_it(&mut shared().lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Makes the next call of this name return a code.
@@ -121,7 +145,7 @@ fn begin(call: &'static str) -> Option<i32> {
 
 /// Returns a new handle with room for this many bytes.
 fn give(bytes: usize) -> usize {
-    let room = vec![0xA5A5_A5A5_A5A5_A5A5_u128; bytes.div_ceil(16).max(1)].into_boxed_slice();
+    let room = vec![u128::from_ne_bytes([0xA5; 16]); bytes.div_ceil(16).max(1)].into_boxed_slice();
     let address = room.as_ptr() as usize;
     state(|state| state.live.insert(address, room));
     address
@@ -246,6 +270,7 @@ functions! {
             a if a == Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as i32 => 132,
             a if a == Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE as i32 => 1_980_000,
             a if a == Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE as i32 => 60 << 20,
+            a if a == Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED as i32 => i32::from(state(|state| state.has_pools)),
             _ => return INVALID_VALUE,
         };
         SUCCESS
@@ -287,6 +312,41 @@ functions! {
         SUCCESS
     }
     fn cuMemFree_v2(address: u64) { take(address as usize) }
+    fn cuMemPoolCreate(pool: *mut *mut c_void, properties: *const CUmemPoolProps) {
+        let CUmemPoolProps { allocType, handleTypes, location, maxSize, usage, .. } = *properties;
+        // Page-locked, without handles, on a device, of any size, for any use.
+        let asked = (allocType as i32, handleTypes.0, location.type_ as i32, maxSize, usage);
+        if asked != (1, 0, 1, 0, 0) || !state(|state| state.has_pools && (0..state.devices).contains(&location.id)) {
+            return INVALID_VALUE;
+        }
+        *pool = give(0) as *mut c_void;
+        SUCCESS
+    }
+    fn cuMemPoolDestroy(pool: *mut c_void) { take(pool as usize) }
+    fn cuMemPoolSetAttribute(pool: *mut c_void, attribute: i32, value: *mut c_void) {
+        if attribute != 4 || !has(pool as u64, 1) {
+            return INVALID_VALUE;
+        }
+        let bytes = *value.cast::<u64>();
+        state(|state| state.kept_in_pools = bytes);
+        SUCCESS
+    }
+    fn cuMemPoolSetAccess(pool: *mut c_void, access: *const CUmemAccessDesc, count: usize) {
+        let CUmemAccessDesc { location, flags } = *access;
+        // On a device, to read and to write.
+        if (location.type_ as i32, flags as i32, count) != (1, 3, 1) || !has(pool as u64, 1) {
+            return INVALID_VALUE;
+        }
+        state(|state| state.readers.push((pool as usize, location.id)));
+        SUCCESS
+    }
+    fn cuMemAllocFromPoolAsync(address: *mut u64, bytes: usize, pool: *mut c_void, stream: *mut c_void) {
+        if bytes == 0 || !has(pool as u64, 1) || !has(stream as u64, 1) {
+            return INVALID_VALUE;
+        }
+        *address = give(bytes) as u64;
+        SUCCESS
+    }
     fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: u32) {
         *pointer = give(bytes) as *mut c_void;
         state(|state| state.flags = flags);
@@ -362,9 +422,9 @@ functions! {
         SUCCESS
     }
     fn cuStreamDestroy_v2(stream: *mut c_void) { take(stream as usize) }
-    fn cuStreamSynchronize(_stream: *mut c_void) { SUCCESS }
+    fn cuStreamSynchronize(stream: *mut c_void) { if has(stream as u64, 1) { SUCCESS } else { INVALID_VALUE } }
     fn cuCtxSynchronize() { SUCCESS }
-    fn cuStreamQuery(_stream: *mut c_void) { SUCCESS }
+    fn cuStreamQuery(stream: *mut c_void) { if has(stream as u64, 1) { SUCCESS } else { INVALID_VALUE } }
     fn cuStreamWaitEvent(_stream: *mut c_void, _event: *mut c_void, _flags: u32) { SUCCESS }
     fn cuEventCreate(event: *mut *mut c_void, flags: u32) {
         *event = give(0) as *mut c_void;

@@ -6,11 +6,9 @@ use std::sync::Arc;
 use crate::gpu::{HostMemory, Mapped};
 use kyoho_core::{Error, Result};
 
+use super::pools::{PORTABLE_AND_MAPPED, Piece};
 use super::{Context, Handle, SUCCESS};
 
-/// Flags of `cuMemHostAlloc` and `cuMemHostRegister`: for every context (1), and in the device's
-/// addresses (2).
-const PORTABLE_AND_MAPPED: u32 = 1 | 2;
 /// The driver's code for memory that is registered already.
 const ALREADY_REGISTERED: i32 = 712;
 
@@ -36,15 +34,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Allocates memory for `what`. That of no bytes has no address: the driver refuses it, and an
-    /// allocation takes some tenth of a millisecond.
+    /// Allocates memory for `what`. That of no bytes has no address: the driver refuses it.
     pub fn new(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Memory> {
-        let (driver, mut address) = (context.driver, 0);
+        let mut address = 0;
         if bytes > 0 {
             context.bind()?;
-            // SAFETY: the pointer is to a local variable.
-            let code = unsafe { (driver.table.cuMemAlloc_v2)(&mut address, bytes) };
-            driver.check_memory(context.number, code, "cuMemAlloc", what, bytes)?;
+            address = context.take_memory(bytes, what).inspect_err(|_| context.settle())?;
         }
         Ok(Memory { context: context.clone(), address, bytes })
     }
@@ -63,8 +58,8 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.bytes > 0 && self.context.bind().is_ok() {
-            // SAFETY: it came from cuMemAlloc; the driver waits for work that uses it. A failure
-            // means that it was lost before.
+            // SAFETY: the driver gave it out, and no work uses it, as `Gpu` asks for: for memory of a
+            // pool the driver waits for none. A failure means that it was lost before.
             unsafe { (self.context.driver.table.cuMemFree_v2)(self.address) };
         }
     }
@@ -73,25 +68,18 @@ impl Drop for Memory {
 /// Page-locked host memory that the device reaches too. It is filled with zeros at first.
 pub struct Pinned {
     context: Arc<Context>,
-    pointer: Handle,
-    address: u64,
+    piece: Piece,
     bytes: usize,
 }
 
 impl Pinned {
-    /// Allocates memory for `what`.
+    /// Takes memory for `what` that somebody had before, or else allocates it.
     pub fn new(context: &Arc<Context>, bytes: usize, what: &'static str) -> Result<Pinned> {
         context.bind()?;
-        let (driver, mut pointer) = (context.driver, Handle::NONE);
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (driver.table.cuMemHostAlloc)(&mut pointer.0, bytes.max(1), PORTABLE_AND_MAPPED) };
-        driver.check_memory(context.number, code, "cuMemHostAlloc", what, bytes)?;
-        // From here on dropping frees it.
-        let mut pinned = Pinned { context: context.clone(), pointer, address: 0, bytes };
-        pinned.address = device_address(context, pointer)?;
-        // SAFETY: the memory exists and nothing else uses it yet.
-        unsafe { std::ptr::write_bytes(pointer.0.cast::<u8>(), 0, bytes) };
-        Ok(pinned)
+        let piece = context.take_piece(bytes, what).inspect_err(|_| context.settle())?;
+        // SAFETY: the memory exists and nothing else uses it.
+        unsafe { std::ptr::write_bytes(piece.pointer.0.cast::<u8>(), 0, bytes) };
+        Ok(Pinned { context: context.clone(), piece, bytes })
     }
 }
 
@@ -99,30 +87,30 @@ impl Mapped for Pinned {
     type Address = u64;
 
     fn device_address(&self, offset: usize) -> Option<u64> {
-        Some(self.address + offset as u64)
+        Some(self.piece.address + offset as u64)
     }
 }
 
-// SAFETY: the driver gives out whole pages, which stay where they are and were filled with zeros.
+// SAFETY: a piece begins with a page, stays where it is, and was filled with zeros.
 unsafe impl HostMemory for Pinned {
     fn bytes(&self) -> usize {
         self.bytes
     }
 
     fn as_ptr(&self) -> *const u8 {
-        self.pointer.0.cast_const().cast()
+        self.piece.pointer.0.cast_const().cast()
     }
 
     fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.pointer.0.cast()
+        self.piece.pointer.0.cast()
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: it came from cuMemHostAlloc. A failure means that it was lost before.
-            unsafe { (self.context.driver.table.cuMemFreeHost)(self.pointer.0) };
+            // No work uses it, as `Gpu` asks for.
+            self.context.keep_piece(self.piece);
         }
     }
 }
@@ -154,7 +142,7 @@ impl Registered {
         }
         // From here on dropping unlocks it.
         let mut registered = Registered { context: context.clone(), pointer, address: 0, is_owner };
-        registered.address = device_address(context, pointer)?;
+        registered.address = context.device_address(pointer)?;
         Ok(registered)
     }
 
@@ -175,15 +163,6 @@ impl Drop for Registered {
             unsafe { (self.context.driver.table.cuMemHostUnregister)(self.pointer.0) };
         }
     }
-}
-
-/// Returns the device's address of page-locked memory.
-fn device_address(context: &Context, pointer: Handle) -> Result<u64> {
-    let mut address = 0;
-    // SAFETY: the first pointer is to a local variable, the other to page-locked memory.
-    let code = unsafe { (context.driver.table.cuMemHostGetDevicePointer_v2)(&mut address, pointer.0, 0) };
-    context.check(code, "cuMemHostGetDevicePointer")?;
-    Ok(address)
 }
 
 /// Returns the number of bytes from an address on that the driver knows as one memory.

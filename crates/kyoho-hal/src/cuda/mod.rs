@@ -12,6 +12,9 @@ mod image;
 mod linker;
 mod memory;
 mod module;
+#[cfg(test)]
+mod pool_tests;
+mod pools;
 mod stream;
 mod table;
 #[cfg(test)]
@@ -70,6 +73,8 @@ pub struct Properties {
     pub clock_khz: i32,
     /// The bytes of the level-2 cache.
     pub l2: usize,
+    /// Whether the driver has pools of its memory.
+    pub has_pools: bool,
     /// Its place on the PCI bus.
     pub bus: String,
 }
@@ -204,6 +209,7 @@ impl Driver {
             memory: memory as u64,
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
             l2: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.max(0) as usize,
+            has_pools: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? != 0,
             bus: text(&bus),
         })
     }

@@ -1,11 +1,12 @@
 //! Code for the device: modules and their functions.
 
+use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{CUjit_option_enum as JitOption, CUresult};
 
-use kyoho_core::{Error, Result};
+use kyoho_core::{Error, Result, memory};
 
 use super::{Context, Driver, Handle, SUCCESS, linker, text};
 
@@ -13,6 +14,8 @@ use super::{Context, Driver, Handle, SUCCESS, linker, text};
 pub struct Module {
     context: Arc<Context>,
     handle: Handle,
+    /// Its kernels that were asked for, by name.
+    functions: Mutex<HashMap<String, Handle>>,
 }
 
 /// Codes with which a driver refuses PTX that another compiler may take: no image for the device, no
@@ -64,13 +67,17 @@ impl Module {
             let reason = if log.trim().is_empty() { reason } else { format!("{reason}; {}", log.trim()) };
             return Err((code, reason));
         }
-        Ok(Module { context: context.clone(), handle })
+        Ok(Module { context: context.clone(), handle, functions: Mutex::default() })
     }
 
     /// Returns the kernel of this name. It is valid for as long as the module is loaded.
     pub fn function(&self, name: &str) -> Result<Function> {
         self.context.bind()?;
         let Context { driver, number, .. } = *self.context;
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&handle) = functions.get(name) {
+            return Ok(Function { driver, number, handle });
+        }
         let symbol =
             CString::new(name).map_err(|_| Error::Internal { what: format!("no kernel is named {name:?}") })?;
         let mut handle = Handle::NONE;
@@ -80,6 +87,7 @@ impl Module {
             let reason = format!("{} (kernel {name})", driver.reason(code, "cuModuleGetFunction"));
             return Err(driver.device_failed(number, reason));
         }
+        memory::insert(&mut functions, (name.to_owned(), handle), "the table of kernels")?;
         Ok(Function { driver, number, handle })
     }
 }

@@ -13,7 +13,7 @@ use super::{Context, Function, Handle, NOT_READY, SUCCESS};
 /// other implicitly.
 const NON_BLOCKING: u32 = 1;
 /// The priority of streams that were given none.
-const USUAL: i32 = 0;
+pub const USUAL: i32 = 0;
 /// The priority before all others: the driver takes the nearest that the device has.
 const MOST_URGENT: i32 = i32::MIN;
 /// Flag of `cuEventCreate`: the event records no time.
@@ -28,28 +28,38 @@ const INVALID_HANDLE: i32 = 400;
 /// thread that uses it.
 pub struct Stream {
     context: Arc<Context>,
-    handle: Handle,
+    pub(super) handle: Handle,
+    is_urgent: bool,
+}
+
+/// Makes a stream for the driver. The context must be current.
+pub fn create(context: &Context, priority: i32) -> Result<Handle> {
+    let mut handle = Handle::NONE;
+    // SAFETY: the pointer is to a local variable.
+    let code = unsafe { (context.driver.table.cuStreamCreateWithPriority)(&mut handle.0, NON_BLOCKING, priority) };
+    context.check(code, "cuStreamCreateWithPriority").map(|()| handle)
 }
 
 impl Stream {
-    /// Makes an empty stream.
+    /// Takes an empty stream that somebody had before, or else makes one.
     pub fn new(context: &Arc<Context>) -> Result<Stream> {
-        Stream::of_priority(context, USUAL)
+        Stream::of_priority(context, false)
     }
 
-    /// Makes an empty stream whose thread blocks begin before those of usual streams.
+    /// Does so for a stream whose thread blocks begin before those of usual streams.
     pub fn urgent(context: &Arc<Context>) -> Result<Stream> {
-        Stream::of_priority(context, MOST_URGENT)
+        Stream::of_priority(context, true)
     }
 
-    fn of_priority(context: &Arc<Context>, priority: i32) -> Result<Stream> {
+    fn of_priority(context: &Arc<Context>, is_urgent: bool) -> Result<Stream> {
         context.bind()?;
-        let mut handle = Handle::NONE;
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (context.driver.table.cuStreamCreateWithPriority)(&mut handle.0, NON_BLOCKING, priority) };
-        context.check(code, "cuStreamCreateWithPriority")?;
-        Ok(Stream { context: context.clone(), handle })
+        let handle = match context.pools.take_stream(is_urgent) {
+            Some(handle) => handle,
+            None => create(context, if is_urgent { MOST_URGENT } else { USUAL })?,
+        };
+        Ok(Stream { context: context.clone(), handle, is_urgent })
     }
+
     /// Waits for all its work.
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: the stream exists.
@@ -202,7 +212,11 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.context.bind().is_ok() {
+        if self.context.bind().is_err() {
+            return;
+        }
+        let is_kept = self.is_done() == Ok(true) && self.context.pools.keep_stream(self.is_urgent, self.handle);
+        if !is_kept {
             // SAFETY: the stream exists and is used no more; the driver lets its work end. A
             // failure means that it was lost before.
             unsafe { (self.context.driver.table.cuStreamDestroy_v2)(self.handle.0) };

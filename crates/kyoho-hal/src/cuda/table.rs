@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use cudarc::driver::sys::CUlaunchConfig;
+use cudarc::driver::sys::{CUlaunchConfig, CUmemAccessDesc, CUmemPoolProps};
 
 use crate::loader::{Symbol, functions};
 use kyoho_core::{Error, Result};
@@ -28,6 +28,11 @@ functions! {
     cuCtxEnablePeerAccess(*mut c_void, u32) -> i32;
     cuMemAlloc_v2(*mut u64, usize) -> i32;
     cuMemFree_v2(u64) -> i32;
+    cuMemPoolCreate(*mut *mut c_void, *const CUmemPoolProps) -> i32;
+    cuMemPoolDestroy(*mut c_void) -> i32;
+    cuMemPoolSetAttribute(*mut c_void, i32, *mut c_void) -> i32;
+    cuMemPoolSetAccess(*mut c_void, *const CUmemAccessDesc, usize) -> i32;
+    cuMemAllocFromPoolAsync(*mut u64, usize, *mut c_void, *mut c_void) -> i32;
     cuMemHostAlloc(*mut *mut c_void, usize, u32) -> i32;
     cuMemFreeHost(*mut c_void) -> i32;
     cuMemHostRegister_v2(*mut c_void, usize, u32) -> i32;

@@ -6,7 +6,7 @@ use kyoho_core::ResultCode;
 use super::fake::{self, fail, fail_once, state};
 use super::*;
 
-fn context(number: usize) -> std::sync::Arc<Context> {
+pub fn context(number: usize) -> std::sync::Arc<Context> {
     Context::of(fake::driver(), number).unwrap()
 }
 
@@ -18,13 +18,20 @@ fn no_backend<T>(result: Result<T>) -> String {
 }
 
 /// Returns the message of an error that must be a device's failure.
-fn failed<T>(result: Result<T>) -> String {
+pub fn failed<T>(result: Result<T>) -> String {
     let error = result.err().expect("an error");
     assert_eq!(error.code(), ResultCode::DeviceFailed, "{error}");
     error.to_string()
 }
 
-const CUBIN: &[u8] = b"\x7fELF and so on";
+/// Ends the last use of a context, after which the driver has everything back.
+pub fn end(context: std::sync::Arc<Context>) {
+    drop(context);
+    assert!(state(|state| state.live.is_empty()));
+    assert_eq!(state(|state| state.contexts), 0);
+}
+
+pub const CUBIN: &[u8] = b"\x7fELF and so on";
 
 // The driver is found or not.
 
@@ -81,6 +88,7 @@ fn devices_are_told_without_a_context() {
         memory: 139 << 30,
         clock_khz: 1_980_000,
         l2: 60 << 20,
+        has_pools: true,
         bus: "0000:0A:00.0".into(),
     };
     assert_eq!(devices[0], first);
@@ -139,19 +147,20 @@ fn a_device_whose_name_fails_too_is_told_by_number() {
 #[test]
 fn memory_that_is_not_there_is_out_of_memory_and_later_there() {
     let context = context(0);
-    fail_once("cuMemAlloc_v2", 2);
+    fail_once("cuMemAllocFromPoolAsync", 2);
     let error = Memory::new(&context, 12345, "the sources").err();
     assert_eq!(error, Some(Error::OutOfMemory { what: "the sources", bytes: 12345 }));
     fail_once("cuMemHostAlloc", 2);
     let error = Pinned::new(&context, 77, "the sinks").err();
     assert_eq!(error, Some(Error::OutOfMemory { what: "the sinks", bytes: 77 }));
-    assert!(state(|state| state.live.is_empty()));
     assert!(Memory::new(&context, 12345, "the sources").is_ok());
-    fail_once("cuMemAlloc_v2", 700);
-    assert!(failed(Memory::new(&context, 1, "the sources")).contains("cuMemAlloc: CUDA_ERROR_ILLEGAL_ADDRESS"));
+    fail_once("cuMemAllocFromPoolAsync", 700);
+    let error = failed(Memory::new(&context, 1, "the sources"));
+    assert!(error.contains("cuMemAllocFromPoolAsync: CUDA_ERROR_ILLEGAL_ADDRESS"), "{error}");
     // Only calls that ask for memory know its purpose.
     fail_once("cuStreamCreateWithPriority", 2);
     assert!(failed(Stream::new(&context)).contains("cuStreamCreateWithPriority: CUDA_ERROR_OUT_OF_MEMORY (2)"));
+    end(context);
 }
 
 #[test]
@@ -162,10 +171,12 @@ fn nothing_is_lost_where_the_second_of_two_calls_fails() {
     let words = [0u64; 4];
     // SAFETY: the fake records only the address.
     failed(unsafe { Registered::new(&context, words.as_ptr().cast(), 32) });
-    assert!(state(|state| state.live.is_empty()));
-    fail("cuCtxSetCurrent", 700);
+    fail_once("cuStreamSynchronize", 700);
+    failed(Memory::new(&context, 8, "the sources"));
+    fail_once("cuCtxSetCurrent", 700);
     failed(Context::of(context.driver, 1));
     assert_eq!(state(|state| state.contexts), 1);
+    end(context);
 }
 
 // Contexts, modules and memory are given back.
@@ -185,12 +196,12 @@ fn everything_is_given_back_once() {
         // SAFETY: the words outlive it.
         let registered = unsafe { Registered::new(&context, words.as_ptr().cast(), 32) }.unwrap();
         assert_eq!(registered.device_address(), words.as_ptr() as u64);
-        assert_eq!(state(|state| (state.live.len(), state.flags)), (6, 3));
+        // With the pool and the stream in which it makes memory.
+        assert_eq!(state(|state| (state.live.len(), state.flags)), (8, 3));
     }
-    assert!(state(|state| state.live.is_empty()));
-    assert_eq!(state(|state| state.contexts), 1);
-    drop(context);
-    assert_eq!(state(|state| state.contexts), 0);
+    // These are left, a stream, and page-locked memory.
+    assert_eq!(state(|state| (state.live.len(), state.contexts)), (4, 1));
+    end(context);
 }
 
 /// A context is held as long as anything that was made on it.
@@ -201,23 +212,31 @@ fn a_context_is_released_after_what_was_made_on_it() {
     drop(context);
     assert_eq!(state(|state| state.contexts), 1);
     drop(memory);
-    let calls = state(|state| state.calls.clone());
-    assert_eq!(calls[calls.len() - 2..], ["cuMemFree_v2", "cuDevicePrimaryCtxRelease_v2"]);
+    assert_eq!(
+        given_back(),
+        ["cuMemFree_v2", "cuStreamDestroy_v2", "cuMemPoolDestroy", "cuDevicePrimaryCtxRelease_v2"]
+    );
+}
+
+/// Returns the calls that gave something back.
+fn given_back() -> Vec<&'static str> {
+    let gives_back = |call: &&str| ["Free", "Destroy", "Release"].iter().any(|word| call.contains(word));
+    state(|state| state.calls.iter().copied().filter(gives_back).collect())
 }
 
 #[test]
 fn a_dead_context_can_be_dropped() {
-    let frees = ["cuMemFree_v2", "cuStreamDestroy_v2", "cuDevicePrimaryCtxRelease_v2"];
-    for (dead, tried) in [(&frees[..], &frees[..]), (&["cuCtxSetCurrent"], &frees[2..])] {
+    let release = "cuDevicePrimaryCtxRelease_v2";
+    let frees = ["cuMemFree_v2", "cuStreamDestroy_v2", "cuStreamDestroy_v2", "cuMemPoolDestroy", release];
+    let dead = ["cuStreamQuery", "cuMemFree_v2", "cuStreamDestroy_v2", "cuMemPoolDestroy", release];
+    for (dead, tried) in [(&dead[..], &frees[..]), (&["cuCtxSetCurrent"], &frees[4..])] {
         let context = context(0);
         let stream = Stream::new(&context).unwrap();
         let memory = Memory::new(&context, 8, "the sources").unwrap();
         state(|state| state.calls.clear());
         dead.iter().for_each(|call| fail(call, 700));
         drop((memory, stream, context));
-        let calls = state(|state| state.calls.clone());
-        let released: Vec<_> = calls.into_iter().filter(|call| frees.contains(call)).collect();
-        assert_eq!(released, tried);
+        assert_eq!(given_back(), tried);
         dead.iter().for_each(|call| fail(call, 0));
     }
 }
@@ -231,6 +250,7 @@ fn a_fork_is_told_so_and_calls_nothing() {
     }
     let context = context(0);
     let memory = Memory::new(&context, 8, "the sources").unwrap();
+    let (stream, pinned) = (Stream::new(&context).unwrap(), Pinned::new(&context, 8, "the sinks").unwrap());
     let calls = state(|state| state.calls.len());
     // SAFETY: the child calls nothing that needs the threads it has lost, and leaves by `_exit`.
     let child = unsafe { fork() };
@@ -241,7 +261,7 @@ fn a_fork_is_told_so_and_calls_nothing() {
             _ => false,
         };
         let told = told && Stream::new(&context).is_err() && Memory::new(&context, 8, "numbers").is_err();
-        drop((memory, context));
+        drop((memory, stream, pinned, context));
         let silent = state(|state| state.calls.len()) == calls;
         // SAFETY: the child ends here.
         unsafe { _exit(if told && silent { 0 } else { 1 }) };
@@ -400,13 +420,24 @@ fn modules_are_cubins_or_text_with_an_end() {
 }
 
 #[test]
+fn a_kernel_is_looked_up_until_it_is_found() {
+    let context = context(0);
+    let module = Module::new(&context, CUBIN).unwrap();
+    fail_once("cuModuleGetFunction", 700);
+    assert!(failed(module.function("kyoho_force")).contains("(kernel kyoho_force)"));
+    let found = ["kyoho_force", "kyoho_end", "kyoho_force"].map(|name| module.function(name).unwrap().handle.0);
+    assert!(found[0] != found[1] && found[0] == found[2]);
+    assert_eq!(state(|state| state.calls.iter().filter(|call| **call == "cuModuleGetFunction").count()), 3);
+}
+
+#[test]
 fn what_the_compiler_says_is_told() {
     let context = context(0);
     state(|state| state.log = "ptxas fatal: unexpected end\n");
     let error = failed(Module::new(&context, b"nonsense\0"));
     assert!(error.contains("cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): "), "{error}");
     assert!(error.ends_with("; ptxas fatal: unexpected end"), "{error}");
-    assert!(state(|state| state.live.is_empty()));
+    end(context);
 }
 
 #[test]
@@ -420,7 +451,7 @@ fn without_a_compiler_of_the_driver_the_linker_is_asked() {
     fail("cuModuleLoadDataEx", 200);
     let error = failed(Module::new(&context, b".version 8.0\0"));
     assert!(!error.contains("nvJitLink"), "a failure of another kind: {error}");
-    assert!(state(|state| state.live.is_empty()));
+    end(context);
 }
 
 #[test]
