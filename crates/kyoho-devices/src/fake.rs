@@ -34,6 +34,10 @@ pub(super) fn kernel(script: &Script, interaction: &Interaction, name: &str, arg
     if name == "wait_for_blocks" {
         let letter = Letters { place: number(0), results: number(13), flag: number(14), turn: count(2) as u32 };
         assert!(script.has(letter.place, 8 * LETTER_HEAD + size_of::<Step>()) && script.has(letter.flag, 4));
+        assert!(script.has(number(1), 8 * LETTER_HEAD));
+        // SAFETY: the script has it, which is the host's memory.
+        let bell = unsafe { *(number(1) as *const u64) } as u32;
+        assert!(bell.wrapping_sub(letter.turn) as i32 <= 0, "thread blocks find a letter that nobody sent: {bell:#x}");
         let next = if letter.read(interaction) { letter.turn.wrapping_add(1) } else { letter.turn };
         letter.end(next);
     }

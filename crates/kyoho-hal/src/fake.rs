@@ -119,7 +119,9 @@ impl Fake {
     fn memory(&self, call: &'static str, bytes: usize, what: &'static str, is_mapped: bool) -> Result<FakeMemory> {
         let mut script = self.script.get();
         script.begin(call, Some((bytes, what)))?;
-        let room = vec![0u128; bytes.div_ceil(128).max(1) * 8 + 8].into_boxed_slice();
+        // That of the host is zero, and that of the device what somebody left there.
+        let contents = if call == "allocate" { u128::from_ne_bytes([0x5A; 16]) } else { 0 };
+        let room = vec![contents; bytes.div_ceil(128).max(1) * 8 + 8].into_boxed_slice();
         let first = room.as_ptr().addr().next_multiple_of(128) - room.as_ptr().addr();
         let (script_of, device) = (self.script.clone(), self.number);
         let memory = FakeMemory { room, first, bytes, is_mapped, script: script_of, device };

@@ -71,7 +71,11 @@ impl<G: Gpu> WaitingKernel<G> {
         if letter.device_address(0).is_none() || blocks == 0 {
             return Ok(None);
         }
-        let copy = gpu.allocate(letter.bytes(), "letters")?;
+        let (copy, queue) = (gpu.allocate(letter.bytes(), "letters")?, gpu.queue()?);
+        // Thread blocks that come before the first letter must not find one there.
+        // SAFETY: the memory is that long, and the work is waited for.
+        unsafe { gpu.zero(&queue, &copy, copy.bytes())? };
+        gpu.synchronize(&queue)?;
         Ok(Some(WaitingKernel {
             kernel,
             blocks,
