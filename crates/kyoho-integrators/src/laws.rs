@@ -276,19 +276,17 @@ impl Laws {
     }
 
     /// Hands over the numbers among `places` of bodies, with their potentials by the law with a number, on
-    /// these groups and by these, at a time.
+    /// these groups and by these, at a time. `with_mass` has the places of the bodies that act.
     fn potentials(
         &mut self,
         (law, [on, by], time): (usize, [u16; 2], f64),
-        (bodies, places): (&[Body], &[usize]),
+        (bodies, places, with_mass): (&[Body], &[usize], &[usize]),
         mut take: impl FnMut(usize, f64),
     ) -> Result<()> {
         let (law, kernels) = (&self.all[law], &mut self.kernels[law]);
         let (Some(kernel), Some(list)) = (&mut kernels.potential, &law.program.potential) else { return Ok(()) };
         let acts = acting(&self.of_bodies, by);
-        let acting = acting_places(bodies)?;
-        let source = |row: usize| Acting { place: acting[row], body: &bodies[acting[row]], time: 0.0 };
-        kernel.write(list, acting.len(), 0..acting.len(), (source, acts))?;
+        kernel.write(list, with_mass.len(), 0..with_mass.len(), (at_start(bodies, with_mass), acts))?;
         let sink = |number: usize| Felt::of(&bodies[places[number]], places[number]);
         choose((&mut self.felt, &mut self.chosen), (places.len(), sink), &self.of_bodies, on)?;
         let constants = Constants { law, gravity: self.gravity, times: [time, 0.0] };
@@ -308,14 +306,13 @@ impl Laws {
     /// have to be written again afterwards.
     pub fn forces(&mut self, bodies: &[Body], places: &[usize], time: f64) -> Result<Vec<(f64, Vector)>> {
         let mut all = memory::filled(places.len(), (0.0, [0.0; 3]), WHAT)?;
+        let with_mass = places_with_mass(bodies)?;
         for law in 0..self.all.len() {
             let groups = self.all[law].groups;
-            self.potentials((law, groups, time), (bodies, places), |sink, more| all[sink].0 += more)?;
+            self.potentials((law, groups, time), (bodies, places, &with_mass), |sink, more| all[sink].0 += more)?;
         }
         self.start = time;
-        let acting = acting_places(bodies)?;
-        let source = |row: usize| Acting { place: acting[row], body: &bodies[acting[row]], time: 0.0 };
-        self.write(acting.len(), 0..acting.len(), source)?;
+        self.write(with_mass.len(), 0..with_mass.len(), at_start(bodies, &with_mass))?;
         let sink = |number: usize| Felt::of(&bodies[places[number]], places[number]);
         let found = self.derivatives(0.0, 1, (places.len(), sink), |_| Default::default())?;
         all.iter_mut().zip(found).for_each(|((_, acceleration), found)| *acceleration = found[0]);
@@ -327,8 +324,7 @@ impl Laws {
     /// potential give none.
     pub fn energy(&mut self, bodies: &[Body], time: f64) -> Result<f64> {
         // Bodies without mass have no energy.
-        let with_mass = (0..bodies.len()).filter(|place| !self.is_empty() && bodies[*place].mass != 0.0);
-        let places = memory::collected(with_mass, WHAT)?;
+        let places = if self.is_empty() { Vec::new() } else { places_with_mass(bodies)? };
         let mut terms = Vec::new();
         for law in 0..self.all.len() {
             let [on, by] = self.all[law].groups;
@@ -339,7 +335,7 @@ impl Laws {
                     continue;
                 }
                 memory::reserve(&mut terms, places.len(), WHAT)?;
-                self.potentials((law, groups, time), (bodies, &places), |number, potential| {
+                self.potentials((law, groups, time), (bodies, &places, &places), |number, potential| {
                     terms.push(part * bodies[places[number]].mass * potential);
                 })?;
             }
@@ -355,11 +351,13 @@ pub struct Made {
 }
 
 /// Returns the places of the bodies that may act by laws: those with a mass.
-pub fn acting_places(bodies: &[Body]) -> Result<Vec<usize>> {
-    let has_mass = |place: &usize| bodies[*place].mass != 0.0;
-    let mut places = memory::room((0..bodies.len()).filter(has_mass).count(), WHAT)?;
-    places.extend((0..bodies.len()).filter(has_mass));
-    Ok(places)
+pub fn places_with_mass(bodies: &[Body]) -> Result<Vec<usize>> {
+    memory::collected((0..bodies.len()).filter(|place| bodies[*place].mass != 0.0), WHAT)
+}
+
+/// Returns what gives the bodies at some places, as they are at the start.
+fn at_start<'a>(bodies: &'a [Body], places: &'a [usize]) -> impl Fn(usize) -> Acting<'a> {
+    |row| Acting { place: places[row], body: &bodies[places[row]], time: 0.0 }
 }
 
 /// Returns what tells whether a body acts by a law that is made by some groups: those without mass do not.

@@ -13,7 +13,7 @@ use super::fields::Fields;
 use super::group_sums::GroupSums;
 use super::groups::Groups;
 use super::hermite::MOST;
-use super::laws::{Acting, Felt, Laws, acting_places};
+use super::laws::{Acting, Felt, Laws, places_with_mass};
 use super::numbering::Numbering;
 use super::plan::{Plan, whole};
 use super::subsystems::{Subsystem, SubsystemRules};
@@ -116,7 +116,7 @@ impl Leapfrog {
             felt
         };
         if !self.laws.is_empty() {
-            let places = acting_places(bodies)?;
+            let places = places_with_mass(bodies)?;
             let kicked = places.iter().map(|&place| Body { velocity: body(place).1[1], ..bodies[place] });
             let kicked = memory::collected(kicked, "bodies that act by laws")?;
             let source = |row: usize| Acting { place: places[row], body: &kicked[row], time };

@@ -113,7 +113,7 @@ impl Hermite {
 
     /// Computes this many derivatives of the velocities of bodies at a time, whose sources have been
     /// written, and writes their sources with them. At the last pass they get the first steps that they
-    /// want. Returns the numbers of those that are pulled, but feel no other body.
+    /// want, and the numbers of those that are pulled, but feel no other body, are returned.
     fn pass(&mut self, now: f64, numbers: &[usize], known: usize) -> Result<Vec<usize>> {
         let time = now * self.plan.interval;
         let (moving, numbering, grouped) = (&mut self.moving, &self.numbering, &self.grouped);
@@ -152,11 +152,11 @@ impl Hermite {
                 let places = [number, nearest.index as usize].map(|number| numbering.place(number) as i64);
                 return Err(Error::SamePlace { bodies: places });
             }
-            if distance == f64::INFINITY && body.derivatives[0] != [0.0; 3] {
-                memory::push(&mut lone, number, WHAT)?;
-            }
             if known == self.scheme.given() {
                 body.step = self.criterion.first(self.scheme, body, distance);
+                if distance == f64::INFINITY && body.derivatives[0] != [0.0; 3] {
+                    memory::push(&mut lone, number, WHAT)?;
+                }
             }
         }
         self.write_sources(numbers, time)?;

@@ -51,25 +51,27 @@ impl Subsystems {
         for members in parts.sets()?.into_iter().filter(|members| members.len() > 1) {
             self.require_few(members.len())?;
             let same = before.binary_search_by_key(&members[0], |before| before.members[0]);
-            let mut subsystem = match same.map(|place| &before[place]) {
-                Ok(before) if before.is_of(&members, &body) => before.with_masses(|member| body(member).mass)?,
-                _ => {
+            let is_kept = |before: &&Subsystem| before.is_of(&members, &body);
+            let kept = same.ok().map(|place| &before[place]).filter(is_kept);
+            let mut subsystem = match kept {
+                Some(before) => before.with_masses(|member| body(member).mass)?,
+                None => {
                     let mut alone = memory::room(members.len(), WHAT)?;
                     for &number in &members {
                         alone.push(Subsystem::alone(number, &body(number))?);
                     }
-                    let mut joined = Subsystem::joined(&alone)?;
-                    joined.average(gravity, self.leave());
-                    let near = RESOLVED * joined.extent(self.leave());
-                    let from = |number: usize| vector(|k| body(number).position[k] - joined.centre.position[k]);
-                    let first = order.partition_point(|number| from(*number)[axis] < -near);
-                    let mut others = order[first..].iter().take_while(|number| from(**number)[axis] < near);
-                    joined.is_close =
-                        others.any(|number| length(&from(*number)) < near && members.binary_search(number).is_err());
-                    joined
+                    Subsystem::joined(&alone)?
                 }
             };
             subsystem.average(gravity, self.leave());
+            if kept.is_none() {
+                let near = RESOLVED * subsystem.extent(self.leave());
+                let from = |number: usize| vector(|k| body(number).position[k] - subsystem.centre.position[k]);
+                let first = order.partition_point(|number| from(*number)[axis] < -near);
+                let mut others = order[first..].iter().take_while(|number| from(**number)[axis] < near);
+                subsystem.is_close =
+                    others.any(|number| length(&from(*number)) < near && members.binary_search(number).is_err());
+            }
             memory::push(&mut self.all, subsystem, WHAT)?;
         }
         self.name_roles(count)

@@ -6,6 +6,7 @@
 //! ([`reaction`]). A binary whose period is far below the step moves by its averaged orbit. Subsystems
 //! form and part between block steps ([`changes`]).
 
+mod acting;
 mod changes;
 mod inner;
 mod partners;
@@ -17,17 +18,16 @@ use std::sync::{Mutex, OnceLock};
 
 use kyoho_core::memory::Boxed;
 use kyoho_core::{Error, Forces, Precision, Result, memory};
-use kyoho_few_body::averaged::Tensor;
 use kyoho_hal::threads::Threads;
 
 use super::block::{Block, Moving};
 use super::scheme::{MOST, Scheme};
 use crate::body::{Body, Vector, length, vector};
 use crate::subsystems::{Subsystem, SubsystemRules};
+use acting::{Acting, add_tides};
 pub use changes::Changes;
 use inner::{Contacts, Step};
 use partners::Members;
-use reaction::{inner_motion, pull, quadrupole};
 use seen::Seen;
 use surroundings::{NEAR, Other, Others, Surroundings, square};
 
@@ -416,7 +416,7 @@ impl Reacting<'_> {
                 continue;
             };
             // The centre moves as the mean of its members.
-            let total: f64 = own.members.iter().map(|(mass, _)| mass).sum();
+            let total = own.mass();
             for (mass, motion) in &own.members {
                 let there = std::array::from_fn(|term| vector(|k| here[term][k] + motion[term][k]));
                 acting.add(terms, sums, mass / total, &there);
@@ -509,95 +509,6 @@ fn moved_by<const ORDER: usize>(body: &Body, time: f64) -> [Vector; MOST] {
     std::array::from_fn(|first| {
         (first..ORDER).rev().fold([0.0; 3], |sum, place| vector(|k| row(place)[k] + times[place - first] * sum[k]))
     })
-}
-
-fn add(sums: &mut [Vector; MOST], factor: f64, terms: &[Vector; MOST]) {
-    sums.as_flattened_mut().iter_mut().zip(terms.as_flattened()).for_each(|(sum, term)| *sum += factor * term);
-}
-
-/// Adds the accelerations and jerks that others give members beyond what they give the centre. `others`
-/// have masses times the gravitational constant, with positions and velocities of the centre from them.
-fn add_tides(members: &mut [(f64, [Vector; MOST])], others: impl Iterator<Item = (f64, [Vector; 2])>) {
-    let total: f64 = members.iter().map(|(mass, _)| mass).sum();
-    for (mass, from) in others {
-        let on = |motion: &[Vector; MOST]| {
-            let [place, speed] = [0, 1].map(|term| vector(|k| from[term][k] + motion[term][k]));
-            pull(2, mass, &[place, speed, [0.0; 3], [0.0; 3]])
-        };
-        let mut mean = [[0.0; 3]; MOST];
-        members.iter().for_each(|(mass, motion)| add(&mut mean, mass / total, &on(motion)));
-        for (_, motion) in members.iter_mut() {
-            let own = on(motion);
-            for term in 0..2 {
-                motion[2 + term] = vector(|k| motion[2 + term][k] + (own[term][k] - mean[term][k]));
-            }
-        }
-    }
-}
-
-/// Whether a part of what a subsystem of some strength does to a body, beyond its centre, changes an
-/// acceleration: the strength is the mass times the gravitational constant and the square of the extent.
-fn counts_for(acceleration: &Vector, (strength, least_part): (f64, f64), body: &Vector, centre: &Vector) -> bool {
-    let distance2 = square(&vector(|k| body[k] - centre[k]));
-    let least = least_part * distance2 * distance2;
-    strength * strength >= least * least * square(acceleration)
-}
-
-/// A subsystem at the time of a block, as it acts on others beyond the mass at its centre.
-#[derive(Debug)]
-struct Acting {
-    at: [Vector; MOST],
-    /// Its mass times the gravitational constant and the square of its extent.
-    strength: f64,
-    /// The part of an acceleration that counts.
-    least_part: f64,
-    /// How it acts beyond a distance, whose square is the last number: by the mean products of the
-    /// separation's components, and its reduced mass times the gravitational constant.
-    quadrupole: Option<(Tensor, f64, f64)>,
-    /// How it acts on nearer bodies: by each member, of a mass times the gravitational constant, with its
-    /// motion around the centre. Without members the quadrupole acts on these too.
-    members: Vec<(f64, [Vector; MOST])>,
-}
-
-impl Acting {
-    fn new(
-        subsystem: &Subsystem,
-        (gravity, extent): (f64, f64),
-        (time, least_part): (f64, f64),
-        at: [Vector; MOST],
-    ) -> Result<Acting> {
-        let mass = subsystem.centre.mass;
-        let quadrupole = subsystem.mean.map(|mean| {
-            let [one, other] = [0, 1].map(|row| subsystem.inner.masses[row]);
-            (mean.products, gravity * one * (other / mass), (RESOLVED * extent).powi(2))
-        });
-        let mut members = Vec::new();
-        if quadrupole.is_none() || subsystem.is_close && subsystem.time == time {
-            let motion = inner_motion(gravity, &subsystem.at(gravity, time)?)?;
-            let masses = subsystem.inner.masses.iter().map(|mass| gravity * mass);
-            members = memory::collected(masses.zip(motion), WHAT)?;
-        }
-        Ok(Acting { at, strength: gravity * mass * extent * extent, least_part, quadrupole, members })
-    }
-
-    /// Adds what the subsystem gives a body there, times a factor, in so many terms.
-    fn add(&self, terms: usize, sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
-        if !counts_for(&sums[0], (factor * self.strength, self.least_part), &there[0], &self.at[0]) {
-            return;
-        }
-        let from: [Vector; MOST] = std::array::from_fn(|term| vector(|k| there[term][k] - self.at[term][k]));
-        let distance2 = square(&from[0]);
-        let far = self.quadrupole.filter(|(.., within2)| self.members.is_empty() || distance2 > *within2);
-        if let Some((products, reduced, _)) = far {
-            return add(sums, factor, &quadrupole(terms, &products, reduced, &from));
-        }
-        for (mass, motion) in &self.members {
-            let apart = std::array::from_fn(|term| vector(|k| from[term][k] - motion[term][k]));
-            add(sums, factor, &pull(terms, *mass, &apart));
-        }
-        let total = self.members.iter().map(|(mass, _)| mass).sum();
-        add(sums, -factor, &pull(terms, total, &from));
-    }
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 //! Without this two loose pairs would each see the other's centre of mass, and their energy would change
 //! by what their quadrupoles do to one another.
 
-use kyoho_core::{Result, memory};
+use kyoho_core::Result;
 use kyoho_few_body::kepler;
 
+use super::RESOLVED;
 use super::reaction::inner_motion;
-use super::{RESOLVED, WHAT};
 use crate::body::{Vector, length, vector};
 use crate::hermite::scheme::MOST;
 use crate::subsystems::Subsystem;
@@ -36,8 +36,6 @@ impl Members {
     /// Returns those of a subsystem of some extent.
     pub fn of(gravity: f64, subsystem: &Subsystem, extent: f64) -> Result<Members> {
         let motion = inner_motion(gravity, &subsystem.inner)?;
-        let masses = subsystem.inner.masses.iter().map(|mass| gravity * mass);
-        let motion = memory::collected(masses.zip(motion), WHAT)?;
         let mut fall = f64::INFINITY;
         for (place, (mass, one)) in motion.iter().enumerate() {
             for (other_mass, other) in &motion[..place] {

@@ -121,9 +121,9 @@ fn pull_of<const TERMS: usize>(mass: f64, from: &[Vector; MOST]) -> [Vector; MOS
     Separation::derivatives(d.0.map(|component| component.times(factor)))
 }
 
-/// Returns the motion of members around their centre: their positions and velocities, and the
-/// accelerations and jerks that they give each other.
-pub fn inner_motion(gravity: f64, inner: &FewBodies) -> Result<Vec<[Vector; MOST]>> {
+/// Returns the masses of members times the gravitational constant, and their motion around their centre:
+/// their positions and velocities, and the accelerations and jerks that they give each other.
+pub fn inner_motion(gravity: f64, inner: &FewBodies) -> Result<Vec<(f64, [Vector; MOST])>> {
     let count = inner.masses.len();
     let mut motion = memory::room(count, "the members of a subsystem")?;
     for one in 0..count {
@@ -136,7 +136,7 @@ pub fn inner_motion(gravity: f64, inner: &FewBodies) -> Result<Vec<[Vector; MOST
                 all[2 + term] = vector(|k| all[2 + term][k] + pulls[term][k]);
             }
         }
-        motion.push(all);
+        motion.push((gravity * inner.masses[one], all));
     }
     Ok(motion)
 }

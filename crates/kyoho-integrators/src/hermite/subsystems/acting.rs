@@ -1,0 +1,105 @@
+//! How a subsystem acts on others beyond the mass at its centre, at the time of a block: by its quadrupole,
+//! or by each member.
+
+use kyoho_core::Result;
+use kyoho_few_body::averaged::Tensor;
+
+use super::RESOLVED;
+use super::reaction::{inner_motion, pull, quadrupole};
+use super::surroundings::square;
+use crate::body::{Vector, vector};
+use crate::hermite::scheme::MOST;
+use crate::subsystems::Subsystem;
+
+fn add(sums: &mut [Vector; MOST], factor: f64, terms: &[Vector; MOST]) {
+    sums.as_flattened_mut().iter_mut().zip(terms.as_flattened()).for_each(|(sum, term)| *sum += factor * term);
+}
+
+/// Adds the accelerations and jerks that others give members beyond what they give the centre. `others`
+/// have masses times the gravitational constant, with positions and velocities of the centre from them.
+pub fn add_tides(members: &mut [(f64, [Vector; MOST])], others: impl Iterator<Item = (f64, [Vector; 2])>) {
+    let total: f64 = members.iter().map(|(mass, _)| mass).sum();
+    for (mass, from) in others {
+        let on = |motion: &[Vector; MOST]| {
+            let [place, speed] = [0, 1].map(|term| vector(|k| from[term][k] + motion[term][k]));
+            pull(2, mass, &[place, speed, [0.0; 3], [0.0; 3]])
+        };
+        let mut mean = [[0.0; 3]; MOST];
+        members.iter().for_each(|(mass, motion)| add(&mut mean, mass / total, &on(motion)));
+        for (_, motion) in members.iter_mut() {
+            let own = on(motion);
+            for term in 0..2 {
+                motion[2 + term] = vector(|k| motion[2 + term][k] + (own[term][k] - mean[term][k]));
+            }
+        }
+    }
+}
+
+/// Whether a part of what a subsystem of some strength does to a body, beyond its centre, changes an
+/// acceleration: the strength is the mass times the gravitational constant and the square of the extent.
+fn counts_for(acceleration: &Vector, (strength, least_part): (f64, f64), body: &Vector, centre: &Vector) -> bool {
+    let distance2 = square(&vector(|k| body[k] - centre[k]));
+    let least = least_part * distance2 * distance2;
+    strength * strength >= least * least * square(acceleration)
+}
+
+/// A subsystem at the time of a block, as it acts on others beyond the mass at its centre.
+#[derive(Debug)]
+pub struct Acting {
+    at: [Vector; MOST],
+    /// Its mass times the gravitational constant and the square of its extent.
+    strength: f64,
+    /// The part of an acceleration that counts.
+    least_part: f64,
+    /// How it acts beyond a distance, whose square is the last number: by the mean products of the
+    /// separation's components, and its reduced mass times the gravitational constant.
+    quadrupole: Option<(Tensor, f64, f64)>,
+    /// How it acts on nearer bodies: by each member, of a mass times the gravitational constant, with its
+    /// motion around the centre. Without members the quadrupole acts on these too.
+    pub members: Vec<(f64, [Vector; MOST])>,
+}
+
+impl Acting {
+    /// Finds out how a subsystem of some extent acts at a time, at which its centre is there, where this part
+    /// of an acceleration counts.
+    pub fn new(
+        subsystem: &Subsystem,
+        (gravity, extent): (f64, f64),
+        (time, least_part): (f64, f64),
+        at: [Vector; MOST],
+    ) -> Result<Acting> {
+        let mass = subsystem.centre.mass;
+        let quadrupole = subsystem.mean.map(|mean| {
+            let [one, other] = [0, 1].map(|row| subsystem.inner.masses[row]);
+            (mean.products, gravity * one * (other / mass), (RESOLVED * extent).powi(2))
+        });
+        let mut members = Vec::new();
+        if quadrupole.is_none() || subsystem.is_close && subsystem.time == time {
+            members = inner_motion(gravity, &subsystem.at(gravity, time)?)?;
+        }
+        Ok(Acting { at, strength: gravity * mass * extent * extent, least_part, quadrupole, members })
+    }
+
+    /// Adds what the subsystem gives a body there, times a factor, in so many terms.
+    pub fn add(&self, terms: usize, sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
+        if !counts_for(&sums[0], (factor * self.strength, self.least_part), &there[0], &self.at[0]) {
+            return;
+        }
+        let from: [Vector; MOST] = std::array::from_fn(|term| vector(|k| there[term][k] - self.at[term][k]));
+        let distance2 = square(&from[0]);
+        let far = self.quadrupole.filter(|(.., within2)| self.members.is_empty() || distance2 > *within2);
+        if let Some((products, reduced, _)) = far {
+            return add(sums, factor, &quadrupole(terms, &products, reduced, &from));
+        }
+        for (mass, motion) in &self.members {
+            let apart = std::array::from_fn(|term| vector(|k| from[term][k] - motion[term][k]));
+            add(sums, factor, &pull(terms, *mass, &apart));
+        }
+        add(sums, -factor, &pull(terms, self.mass(), &from));
+    }
+
+    /// Returns the mass of its members times the gravitational constant.
+    pub fn mass(&self) -> f64 {
+        self.members.iter().map(|(mass, _)| mass).sum()
+    }
+}
