@@ -185,7 +185,7 @@ pub trait Gpu: Send + Sync + Sized {
     /// Work that is done in the order in which it was begun.
     type Queue: Send;
     /// A place in a queue.
-    type Event: Event;
+    type Event: Event + Send + Sync;
     /// A kernel.
     type Kernel: Send;
     /// The caller's use of the driver. When this is dropped, the driver's state is as before.

@@ -357,13 +357,14 @@ impl<G: Gpu> TreeSums<G> {
         let to = self.results.0.address();
         // SAFETY: the caller's promise.
         let outcome = unsafe {
-            companions.sum(on, (given, asked), to, |given, asked| {
+            companions.sum(on, (given, asked), to, |given, asked, tell| {
                 let begun = Instant::now();
                 self.build_sources(on, given)?;
+                tell(self.sources.sorted_numbers());
                 let ready = begun.elapsed().as_secs_f64();
                 sum_by_cells(on, (&mut self.sources, &mut self.forces), &ForcesOn::All, (given, asked), to)?;
                 let seconds = begun.elapsed().as_secs_f64() - ready;
-                Ok((self.sources.sorted_numbers(), Times { ready, seconds }))
+                Ok(Times { ready, seconds })
             })
         };
         if !matches!(outcome, Ok(false)) {

@@ -5,10 +5,11 @@
 //! that all have the same cells. A share is a range of the sorted bodies, rounded to the largest
 //! cells of sinks. The forces on a cell of sinks follow from that cell and the sources alone, so
 //! that no division into shares changes a bit, and shares may follow from the time that each device
-//! took before.
+//! took before. A companion brings its forces to the first device while that one still sums.
 
 use std::ops::Range;
 use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Builder, ScopedJoinHandle, scope};
 use std::time::Instant;
 
@@ -21,7 +22,7 @@ use super::forces::{Asked, Forces, ForcesOn, Share};
 use super::kernels::{ShareKernels, launch_after_copies};
 use super::shares::{Shares, Times};
 use kyoho_core::{Error, Result};
-use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Gpu};
+use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu};
 use kyoho_hal::grow_buffer::GrowBuffer;
 
 /// Another device.
@@ -33,6 +34,22 @@ pub(super) struct Companion<G: Gpu> {
     share: GrowBuffer<G>,
     queue: G::Queue,
     gpu: G,
+    on_first: OnFirst<G>,
+}
+
+/// The part of a companion that is on the first device.
+struct OnFirst<G: Gpu> {
+    kernels: ShareKernels<G>,
+    /// The forces of its share.
+    share: GrowBuffer<G>,
+    queue: G::Queue,
+}
+
+/// Bodies that the first device packs for its companions.
+struct Packed<'a, G: Gpu> {
+    memory: &'a G::Memory,
+    /// Its work on them.
+    done: G::Event,
 }
 
 /// The companions of a device.
@@ -42,13 +59,16 @@ pub struct Companions<G: Gpu> {
     built: Option<Built>,
     kernels: ShareKernels<G>,
     packed: GrowBuffer<G>,
-    /// The forces of the share of one of them.
-    share: GrowBuffer<G>,
     shares: Shares,
 }
 
 impl<G: Gpu> Companion<G> {
-    fn new(gpu: G) -> Result<Companion<G>> {
+    fn new(first: &G, gpu: G) -> Result<Companion<G>> {
+        let on_first = OnFirst {
+            kernels: ShareKernels::new(first)?,
+            share: GrowBuffer::new(first, "trees")?,
+            queue: first.queue()?,
+        };
         let _caller = gpu.enter()?;
         let room = || GrowBuffer::new(&gpu, "trees");
         Ok(Companion {
@@ -58,21 +78,44 @@ impl<G: Gpu> Companion<G> {
             share: room()?,
             queue: gpu.queue()?,
             gpu,
+            on_first,
         })
     }
 
     /// Sums the forces on its share, after it has built the tree of packed bodies, if there are any.
-    /// Returns which of the sorted bodies have these forces.
+    /// The forces come to the places in `to` that the first device says, once its own tree is ready.
     ///
     /// # Safety
-    /// The memory of the other device has as many bodies as are given, and is not written to until
-    /// this returns.
+    /// The first device has as many bodies as are given, and room for their forces, and no other
+    /// work on the places of this share, until this returns.
     unsafe fn sum(
         &mut self,
-        packed: Option<(&G, &G::Memory)>,
+        (first, packed): (&G, Option<&Packed<G>>),
+        (given, asked): (&Given<Address<G>>, &Asked),
+        (to, numbers): (Address<G>, &Receiver<Address<G>>),
+    ) -> Result<Times> {
+        let begun = Instant::now();
+        // SAFETY: the caller's promise.
+        let (sinks, ready) = unsafe { self.sum_share((first, packed), given, asked)? };
+        // Without them the first device has failed, whose error counts.
+        if let (Ok(numbers), false) = (numbers.recv(), sinks.is_empty()) {
+            // SAFETY: as above.
+            unsafe { self.on_first.take(first, (&self.gpu, &self.share), sinks, (numbers, to))? };
+        }
+        Ok(Times { ready, seconds: begun.elapsed().as_secs_f64() - ready })
+    }
+
+    /// Sums the forces on its share. Returns which of the sorted bodies have these, and after how many
+    /// seconds it had its tree.
+    ///
+    /// # Safety
+    /// As for [`Companion::sum`].
+    unsafe fn sum_share(
+        &mut self,
+        (first, packed): (&G, Option<&Packed<G>>),
         given: &Given<Address<G>>,
         asked: &Asked,
-    ) -> Result<(Range<usize>, Times)> {
+    ) -> Result<(Range<usize>, f64)> {
         let begun = Instant::now();
         let _caller = self.gpu.enter()?;
         let (on, bytes) = ((&self.gpu, &self.queue), PACKED_BYTES * given.bodies);
@@ -81,8 +124,9 @@ impl<G: Gpu> Companion<G> {
         let given = Given { memory: self.bodies.0.address(), ..*given };
         // SAFETY: the caller's promise; there is room for all bodies, and all work is waited for.
         let mut sum = || unsafe {
-            if let Some(packed) = packed {
-                self.gpu.copy_from_other(&self.queue, packed, &self.bodies.0, bytes)?;
+            if let Some(Packed { memory, done }) = packed {
+                done.wait()?;
+                self.gpu.copy_from_other(&self.queue, (first, memory), &self.bodies.0, bytes)?;
                 self.tree.build(on, &given)?;
             }
             let ready = begun.elapsed().as_secs_f64();
@@ -93,8 +137,46 @@ impl<G: Gpu> Companion<G> {
         let sum = sum();
         // After an error too the other device's memory is read no more.
         let ended = self.gpu.synchronize(&self.queue);
-        let (sinks, ready) = sum.and_then(|sum| ended.map(|()| sum))?;
-        Ok((sinks, Times { ready, seconds: begun.elapsed().as_secs_f64() - ready }))
+        sum.and_then(|sum| ended.map(|()| sum))
+    }
+}
+
+impl<G: Gpu> OnFirst<G> {
+    /// Copies the forces on some of the sorted bodies from a companion, whose work has ended, and
+    /// writes them to the places of their numbers.
+    ///
+    /// # Safety
+    /// The memories have so many forces and numbers, and a place for each number.
+    unsafe fn take(
+        &mut self,
+        first: &G,
+        (companion, forces): (&G, &GrowBuffer<G>),
+        sinks: Range<usize>,
+        (numbers, to): (Address<G>, Address<G>),
+    ) -> Result<()> {
+        let _caller = first.enter()?;
+        let bytes = PACKED_BYTES * sinks.len();
+        if self.share.0.bytes() < bytes {
+            // Shares differ a little from one call to the next.
+            self.share.ensure_capacity(first, bytes + bytes / 8)?;
+        }
+        let [begin, count] = [sinks.start, sinks.len()].map(|number| number as u32);
+        let arguments = [
+            self.share.at(),
+            Argument::Memory(numbers),
+            Argument::Memory(to),
+            Argument::Bytes(bytes_of(&begin)),
+            Argument::Bytes(bytes_of(&count)),
+        ];
+        let shape = (sinks.len().div_ceil(KEY_THREADS), KEY_THREADS);
+        // SAFETY: the caller's promise; all work is waited for.
+        let begun = unsafe {
+            first.copy_from_other(&self.queue, (companion, &forces.0), &self.share.0, bytes).and_then(|()| {
+                launch_after_copies((first, &self.queue), &mut self.kernels.take_share, shape, &arguments)
+            })
+        };
+        let ended = first.synchronize(&self.queue);
+        begun.and(ended)
     }
 }
 
@@ -107,14 +189,13 @@ impl<G: Gpu> Companions<G> {
             return Ok(None);
         }
         log::debug!("devices {numbers:?} of the backend share the forces by a tree");
-        let all = others.into_iter().map(Companion::new).collect::<Result<Vec<_>>>()?;
+        let all = others.into_iter().map(|other| Companion::new(first, other)).collect::<Result<Vec<_>>>()?;
         Ok(Some(Companions {
             shares: Shares::new(1 + all.len()),
             all,
             built: None,
             kernels: ShareKernels::new(first)?,
             packed: GrowBuffer::new(first, "trees")?,
-            share: GrowBuffer::new(first, "trees")?,
         }))
     }
 
@@ -124,8 +205,8 @@ impl<G: Gpu> Companions<G> {
     }
 
     /// Sums the forces of bodies on themselves, together with the first device: `first` gets the
-    /// packed bodies, sees to its tree and sums the forces on its share, and returns the numbers of
-    /// the sorted bodies. Returns false where a companion failed; then some forces are missing.
+    /// packed bodies, sees to its tree, hands in the numbers of the sorted bodies, and sums the forces
+    /// on its share. Returns false where a companion failed; then some forces are missing.
     ///
     /// # Safety
     /// As for [`Forces::sum`] and [`Tree::build`]; the bodies have no gaps.
@@ -134,110 +215,80 @@ impl<G: Gpu> Companions<G> {
         (gpu, queue): (&G, &G::Queue),
         (given, asked): (&Given<Address<G>>, &Asked),
         to: Address<G>,
-        first: impl FnOnce(&Given<Address<G>>, &Asked) -> Result<(Address<G>, Times)>,
+        first: impl FnOnce(&Given<Address<G>>, &Asked, &dyn Fn(Address<G>)) -> Result<Times>,
     ) -> Result<bool> {
-        let is_new = self.built.take() != Some(given.built());
-        if is_new {
-            // SAFETY: the caller's promise.
-            unsafe { self.pack((gpu, queue), given)? };
-        }
+        let built = given.built();
+        let is_new = self.built.take() != Some(built);
+        let packed = if is_new {
+            self.packed.ensure_capacity(gpu, PACKED_BYTES * given.bodies)?;
+            // SAFETY: the caller's promise; there is room for the bodies.
+            let done = unsafe { pack((gpu, queue), &mut self.kernels, given, &self.packed)? };
+            Some(Packed { memory: &self.packed.0, done })
+        } else {
+            None
+        };
         let memory = self.packed.0.address();
         let given = &Given { memory, layout: BodyLayout::PACKED, places: given.bodies, to_pack: None, ..*given };
+        let borders = self.shares.borders(given.bodies, is_new);
         let asked_of = |device: usize| {
-            let [begin, end] = self.shares.borders(device, given.bodies);
+            let [begin, end] = [borders[device], borders[device + 1]];
             Asked { share: Some(Share { begin, end, is_sorted: device > 0 }), ..*asked }
         };
         let asked: Vec<Asked> = (0..=self.all.len()).map(asked_of).collect();
-        let packed = is_new.then_some((gpu, &self.packed.0));
+        let packed = packed.as_ref();
         let (of_first, of_others) = scope(|scope| {
             let begin = |(companion, asked)| {
                 let companion: &mut Companion<G> = companion;
+                let (tell, numbers) = channel();
                 // SAFETY: the bodies are packed, and stay so until all have ended.
-                let work = move || unsafe { companion.sum(packed, given, asked) };
-                Builder::new().name("kyoho-companion".into()).spawn_scoped(scope, work)
+                let work = move || unsafe { companion.sum((gpu, packed), (given, asked), (to, &numbers)) };
+                (tell, Builder::new().name("kyoho-companion".into()).spawn_scoped(scope, work))
             };
-            let threads: Vec<_> = self.all.iter_mut().zip(&asked[1..]).map(begin).collect();
-            let of_first = first(given, &asked[0]);
+            let (tell, threads): (Vec<_>, Vec<_>) = self.all.iter_mut().zip(&asked[1..]).map(begin).unzip();
+            // A companion that has failed asks for no numbers.
+            let of_first = first(given, &asked[0], &|numbers| tell.iter().for_each(|to| _ = to.send(numbers)));
+            drop(tell);
             let end = |thread: std::io::Result<ScopedJoinHandle<_>>| match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
                 Err(error) => Err(Error::Internal { what: format!("a thread could not be started: {error}") }),
             };
-            (of_first, threads.into_iter().map(end).collect::<Vec<_>>())
+            (of_first, threads.into_iter().map(end).collect::<Result<Vec<_>>>())
         });
-        let (numbers, times_of_first) = of_first?;
-        let mut times = vec![times_of_first];
-        for (companion, outcome) in self.all.iter().zip(of_others) {
-            let begun = Instant::now();
-            // SAFETY: the companion has ended, and has these forces; there is room for them.
-            let taken = outcome.and_then(|(sinks, times)| unsafe {
-                self.share.ensure_capacity(gpu, PACKED_BYTES * sinks.len())?;
-                let from = (&companion.gpu, &companion.share.0);
-                gpu.copy_from_other(queue, from, &self.share.0, PACKED_BYTES * sinks.len())?;
-                take_share((gpu, queue), &mut self.kernels, (&self.share, sinks), numbers, to)?;
-                Ok(times)
-            });
-            match taken {
-                Ok(Times { ready, seconds }) => {
-                    times.push(Times { ready, seconds: seconds + begun.elapsed().as_secs_f64() });
-                }
-                Err(error) => {
-                    // The companion's memory is read no more.
-                    gpu.synchronize(queue)?;
-                    log::warn!("forces by a tree are left to the first device of a system: {error}");
-                    return Ok(false);
-                }
+        let times_of_first = of_first?;
+        let times_of_others = match of_others {
+            Ok(times) => times,
+            Err(error) => {
+                log::warn!("forces by a tree are left to the first device of a system: {error}");
+                return Ok(false);
             }
-        }
-        self.shares.balance(&times);
+        };
+        let times: Vec<Times> = [times_of_first].into_iter().chain(times_of_others).collect();
+        self.shares.balance(&times, &borders, is_new);
         // The forces of negative masses need other masses in the trees.
-        self.built = Some(given.built()).filter(|_| !self.all.iter().any(|companion| companion.tree.has_negative()));
+        self.built = Some(built).filter(|_| !self.all.iter().any(|companion| companion.tree.has_negative()));
         Ok(true)
-    }
-
-    /// Packs bodies on the first device.
-    ///
-    /// # Safety
-    /// As for [`Tree::build`].
-    unsafe fn pack(&mut self, (gpu, queue): (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
-        let count = given.bodies as u32;
-        self.packed.ensure_capacity(gpu, PACKED_BYTES * given.bodies)?;
-        let arguments = [
-            Argument::Bytes(bytes_of(&given.layout)),
-            Argument::Memory(given.memory),
-            self.packed.at(),
-            Argument::Bytes(bytes_of(&count)),
-        ];
-        let shape = (given.bodies.div_ceil(KEY_THREADS), KEY_THREADS);
-        // SAFETY: the caller's promise; there is room for the bodies.
-        unsafe { launch_after_copies((gpu, queue), &mut self.kernels.pack_bodies, shape, &arguments)? };
-        gpu.synchronize(queue)
     }
 }
 
-/// Writes the forces on some of the sorted bodies to the places of their numbers.
+/// Begins to pack bodies on the first device, and returns where this ends.
 ///
 /// # Safety
-/// The memories have so many forces and numbers, and a place for each number.
-unsafe fn take_share<G: Gpu>(
-    on: (&G, &G::Queue),
+/// As for [`Tree::build`]; there is room for the bodies.
+unsafe fn pack<G: Gpu>(
+    (gpu, queue): (&G, &G::Queue),
     kernels: &mut ShareKernels<G>,
-    (share, sinks): (&GrowBuffer<G>, Range<usize>),
-    numbers: Address<G>,
-    to: Address<G>,
-) -> Result<()> {
-    if sinks.is_empty() {
-        return Ok(());
-    }
-    let [first, count] = [sinks.start, sinks.len()].map(|number| number as u32);
+    given: &Given<Address<G>>,
+    packed: &GrowBuffer<G>,
+) -> Result<G::Event> {
+    let count = given.bodies as u32;
     let arguments = [
-        share.at(),
-        Argument::Memory(numbers),
-        Argument::Memory(to),
-        Argument::Bytes(bytes_of(&first)),
+        Argument::Bytes(bytes_of(&given.layout)),
+        Argument::Memory(given.memory),
+        packed.at(),
         Argument::Bytes(bytes_of(&count)),
     ];
-    let shape = (sinks.len().div_ceil(KEY_THREADS), KEY_THREADS);
-    // SAFETY: the caller's promise; the work is waited for.
-    unsafe { launch_after_copies(on, &mut kernels.take_share, shape, &arguments)? };
-    on.0.synchronize(on.1)
+    let shape = (given.bodies.div_ceil(KEY_THREADS), KEY_THREADS);
+    // SAFETY: the caller's promise.
+    unsafe { launch_after_copies((gpu, queue), &mut kernels.pack_bodies, shape, &arguments)? };
+    gpu.record(queue)
 }

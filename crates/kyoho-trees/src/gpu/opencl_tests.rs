@@ -227,13 +227,14 @@ impl Sums<'_> {
         let mut found = vec![[0.0; 4]; given.bodies];
         let bytes = size_of_val(&found[..]);
         let to = on.0.allocate(bytes, "forces")?;
-        let first = |given: &Given, asked: &Asked| {
+        let first = |given: &Given, asked: &Asked, tell: &dyn Fn(_)| {
             // SAFETY: the memories are as long as the bodies need.
             unsafe {
                 sources.tree.build(on, given)?;
+                tell(sources.tree.sorted_numbers());
                 sum_by_cells(on, (&mut sources.tree, forces), &ForcesOn::All, (given, asked), to.address())?;
             }
-            Ok((sources.tree.sorted_numbers(), Times { ready: 0.0, seconds }))
+            Ok(Times { ready: 0.0, seconds })
         };
         // SAFETY: as above, and the copy is waited for.
         unsafe {

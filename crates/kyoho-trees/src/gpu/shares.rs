@@ -12,42 +12,63 @@ pub struct Times {
     pub seconds: f64,
 }
 
-/// The parts of all sinks that devices have.
-pub struct Shares(Vec<f64>);
+/// The speeds of devices, from which follow the parts of all sinks that they have.
+pub struct Shares {
+    /// The seconds that each would take for the forces on all sinks; infinite until it is known.
+    of_all: Vec<f64>,
+    /// The seconds until the tree of each is ready, where it is there and where it has to be built;
+    /// infinite until they are known.
+    ready: [Vec<f64>; 2],
+}
 
 impl Shares {
     /// Returns equal shares.
     pub fn new(devices: usize) -> Shares {
-        Shares(vec![1.0 / devices as f64; devices])
+        let unknown = || vec![f64::INFINITY; devices];
+        Shares { of_all: unknown(), ready: [unknown(), unknown()] }
     }
 
-    /// Returns the first of so many sinks that a device has, and the end of its sinks.
-    pub fn borders(&self, device: usize, sinks: usize) -> [usize; 2] {
-        let border = |device: usize| match device {
-            device if device == self.0.len() => sinks,
-            device => (self.0[..device].iter().sum::<f64>() * sinks as f64) as usize,
-        };
-        [device, device + 1].map(border)
+    /// Returns the part of all sinks that each has, so that all end together. `is_new` says that
+    /// they have to build their trees.
+    fn parts(&self, is_new: bool) -> Vec<f64> {
+        let devices = self.of_all.len();
+        if self.of_all.iter().any(|seconds| seconds.is_infinite()) {
+            return vec![1.0 / devices as f64; devices];
+        }
+        let known = |seconds: &f64| if seconds.is_finite() { *seconds } else { 0.0 };
+        let each = || self.of_all.iter().zip(self.ready[usize::from(is_new)].iter().map(known));
+        // Each ends after `ready + part * of_all`, and the parts make 1.
+        let end =
+            (1.0 + each().map(|(all, ready)| ready / all).sum::<f64>()) / each().map(|(all, _)| 1.0 / all).sum::<f64>();
+        let mut parts: Vec<f64> = each().map(|(all, ready)| ((end - ready) / all).max(0.0)).collect();
+        for least in [0.0, LEAST] {
+            let sum: f64 = parts.iter().sum();
+            parts.iter_mut().for_each(|part| *part = (*part / sum).max(least));
+        }
+        let sum: f64 = parts.iter().sum();
+        parts.into_iter().map(|part| part / sum).collect()
     }
 
-    /// Brings the shares nearer to those with which all devices would have ended together, given the
-    /// times that they took. They go half of the way, as times scatter.
-    pub fn balance(&mut self, times: &[Times]) {
-        let of_all: Vec<f64> = self.0.iter().zip(times).map(|(share, times)| times.seconds / share).collect();
-        if times.len() != self.0.len() || !of_all.iter().all(|seconds| *seconds > 0.0) {
+    /// Returns the first of so many sinks of each device, and the end of all.
+    pub fn borders(&self, sinks: usize, is_new: bool) -> Vec<usize> {
+        let parts = self.parts(is_new);
+        let border = |device: usize| (parts[..device].iter().sum::<f64>() * sinks as f64) as usize;
+        (0..parts.len()).map(border).chain([sinks]).collect()
+    }
+
+    /// Takes over the times that devices took for the sinks between these borders. Shorter ones count
+    /// whole, as a call may wait for kernels that are loaded or for memory; longer ones count half.
+    pub fn balance(&mut self, times: &[Times], borders: &[usize], is_new: bool) {
+        let sinks = borders.last().copied().unwrap_or_default() as f64;
+        let of_all = |(times, ends): (&Times, &[usize])| times.seconds * sinks / (ends[1] - ends[0]) as f64;
+        let of_all: Vec<f64> = times.iter().zip(borders.windows(2)).map(of_all).collect();
+        if of_all.len() != self.of_all.len() || !of_all.iter().all(|seconds| seconds.is_normal()) {
             return;
         }
-        // Each ends after `ready + share * of_all`, and the shares make 1.
-        let end = (1.0 + times.iter().zip(&of_all).map(|(times, all)| times.ready / all).sum::<f64>())
-            / of_all.iter().map(|all| 1.0 / all).sum::<f64>();
-        let mut wanted: Vec<f64> =
-            times.iter().zip(&of_all).map(|(times, all)| ((end - times.ready) / all).max(0.0)).collect();
-        for least in [0.0, LEAST] {
-            let sum: f64 = wanted.iter().sum();
-            wanted.iter_mut().for_each(|share| *share = (*share / sum).max(least));
-        }
-        let sum: f64 = wanted.iter().sum();
-        self.0.iter_mut().zip(wanted).for_each(|(share, wanted)| *share = 0.5 * (*share + wanted / sum));
+        let take = |known: &mut f64, seconds: f64| *known = seconds.min(0.5 * (*known + seconds));
+        self.of_all.iter_mut().zip(of_all).for_each(|(known, seconds)| take(known, seconds));
+        let ready = &mut self.ready[usize::from(is_new)];
+        ready.iter_mut().zip(times).for_each(|(known, times)| take(known, times.ready));
     }
 }
 
@@ -55,15 +76,26 @@ impl Shares {
 mod tests {
     use super::*;
 
-    /// Returns the shares after some blocks of devices that need so long for their trees, and for
-    /// the forces on all sinks.
-    fn after_some_blocks(devices: &[(f64, f64)]) -> Vec<f64> {
-        let mut shares = Shares::new(devices.len());
+    const SINKS: usize = 1 << 20;
+
+    /// Lets devices that need so long for their trees, and for the forces on all sinks, sum some
+    /// blocks.
+    fn sum_blocks(shares: &mut Shares, devices: &[(f64, f64)], is_new: bool) {
         for _ in 0..20 {
-            let times = |(share, (ready, all)): (&f64, &(f64, f64))| Times { ready: *ready, seconds: share * all };
-            shares.balance(&shares.0.iter().zip(devices).map(times).collect::<Vec<_>>());
+            let borders = shares.borders(SINKS, is_new);
+            let times = |((ready, all), ends): (&(f64, f64), &[usize])| {
+                let part = (ends[1] - ends[0]) as f64 / SINKS as f64;
+                Times { ready: *ready, seconds: part * all }
+            };
+            let times: Vec<Times> = devices.iter().zip(borders.windows(2)).map(times).collect();
+            shares.balance(&times, &borders, is_new);
         }
-        shares.0
+    }
+
+    /// Returns when such devices end.
+    fn ends(shares: &Shares, devices: &[(f64, f64)], is_new: bool) -> Vec<f64> {
+        let parts = shares.parts(is_new);
+        devices.iter().zip(parts).map(|((ready, all), part)| ready + part * all).collect()
     }
 
     #[test]
@@ -71,27 +103,58 @@ mod tests {
         for devices in
             [&[(3.0, 10.0), (4.0, 12.0)][..], &[(0.0, 1.0)], &[(1.0, 5.0), (1.5, 5.0), (1.5, 5.0), (0.0, 9.0)]]
         {
-            let shares = after_some_blocks(devices);
-            let ends: Vec<f64> = shares.iter().zip(devices).map(|(share, (ready, all))| ready + share * all).collect();
+            let mut shares = Shares::new(devices.len());
+            sum_blocks(&mut shares, devices, true);
+            let ends = ends(&shares, devices, true);
             assert!(ends.iter().all(|end| (end / ends[0] - 1.0).abs() < 1e-3), "{ends:?}");
         }
     }
 
     #[test]
+    fn devices_end_together_also_where_their_trees_are_there() {
+        let mut shares = Shares::new(2);
+        let (built, there) = ([(3.0, 10.0), (4.0, 10.0)], [(0.0, 10.0), (0.0, 10.0)]);
+        for _ in 0..2 {
+            sum_blocks(&mut shares, &built, true);
+            sum_blocks(&mut shares, &there, false);
+        }
+        for (devices, is_new) in [(built, true), (there, false)] {
+            let ends = ends(&shares, &devices, is_new);
+            assert!((ends[1] / ends[0] - 1.0).abs() < 1e-3, "{ends:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_waited_for_memory_is_soon_forgotten() {
+        let mut shares = Shares::new(2);
+        let borders = shares.borders(SINKS, true);
+        let times = |seconds: f64| [Times { ready: 0.0, seconds }, Times { ready: 0.0, seconds: 1.0 }];
+        shares.balance(&times(50.0), &borders, true);
+        let borders = shares.borders(SINKS, true);
+        let part = borders[1] as f64 / SINKS as f64;
+        let times = [Times { ready: 0.0, seconds: 2.0 * part }, Times { ready: 0.0, seconds: 2.0 * (1.0 - part) }];
+        shares.balance(&times, &borders, true);
+        assert!((shares.parts(true)[0] - 0.5).abs() < 1e-3, "{:?}", shares.parts(true));
+    }
+
+    #[test]
     fn a_device_that_is_late_keeps_a_little() {
-        let shares = after_some_blocks(&[(0.0, 1.0), (5.0, 1.0)]);
-        assert!((shares[1] - LEAST).abs() < 1e-3, "{shares:?}");
+        let mut shares = Shares::new(2);
+        sum_blocks(&mut shares, &[(0.0, 1.0), (5.0, 1.0)], true);
+        assert!((shares.parts(true)[1] - LEAST).abs() < 1e-3, "{:?}", shares.parts(true));
     }
 
     #[test]
     fn every_sink_belongs_to_one_device() {
         for devices in 1..9 {
             let mut shares = Shares::new(devices);
-            shares.balance(&(0..devices).map(|k| Times { ready: 0.1, seconds: 1.0 + k as f64 }).collect::<Vec<_>>());
+            let times: Vec<Times> = (0..devices).map(|k| Times { ready: 0.1, seconds: 1.0 + k as f64 }).collect();
+            let borders = shares.borders(1000, true);
+            shares.balance(&times, &borders, true);
             for sinks in [0, 1, 7, 1000, 1 << 27] {
-                let borders: Vec<[usize; 2]> = (0..devices).map(|device| shares.borders(device, sinks)).collect();
-                assert_eq!((borders[0][0], borders[devices - 1][1]), (0, sinks));
-                assert!(borders.windows(2).all(|pair| pair[0][1] == pair[1][0]), "{borders:?}");
+                let borders = shares.borders(sinks, true);
+                assert_eq!((borders.len(), borders[0], borders[devices]), (devices + 1, 0, sinks));
+                assert!(borders.is_sorted(), "{borders:?}");
             }
         }
     }
@@ -99,7 +162,8 @@ mod tests {
     #[test]
     fn times_of_nothing_change_nothing() {
         let mut shares = Shares::new(2);
-        shares.balance(&[Times { ready: 0.0, seconds: 0.0 }, Times { ready: 1.0, seconds: 1.0 }]);
-        assert_eq!(shares.0, [0.5, 0.5]);
+        let borders = shares.borders(SINKS, true);
+        shares.balance(&[Times { ready: 0.0, seconds: 0.0 }, Times { ready: 1.0, seconds: 1.0 }], &borders, true);
+        assert_eq!(shares.parts(true), [0.5, 0.5]);
     }
 }

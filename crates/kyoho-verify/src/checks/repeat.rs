@@ -299,10 +299,9 @@ pub const LAUNCH_SHAPES: Check = Check {
         let is_cpu = runs_on_cpu(target)?;
         let Setup { order, precision, .. } = target.setup;
         // CPUs take long to compile every shape, and the laws have the text of shapes in common.
-        let is_example = matches!(
-            (order, precision),
-            (Order::Second, Precision::Single) | (Order::Fourth, Precision::Mixed | Precision::Double)
-        ) && !target.interaction().is_regular();
+        let is_example =
+            matches!((order, precision), (Order::Second, Precision::Single) | (Order::Fourth, Precision::Mixed))
+                && !target.interaction().is_regular();
         if is_cpu && !is_example {
             return Ok(());
         }
