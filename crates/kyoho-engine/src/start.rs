@@ -31,6 +31,17 @@ impl System {
         count: usize,
         sink: impl Fn(usize) -> Sink + Sync,
     ) -> Result<()> {
+        self.start_from_dyn(nj, skip_own_index, count, &sink)
+    }
+
+    /// See [`System::start_from_fn`], whose callers have a closure each.
+    fn start_from_dyn(
+        &mut self,
+        nj: usize,
+        skip_own_index: bool,
+        count: usize,
+        sink: &(dyn Fn(usize) -> Sink + Sync),
+    ) -> Result<()> {
         self.start_numbered(nj, skip_own_index, count, &FromFn(sink))
     }
 

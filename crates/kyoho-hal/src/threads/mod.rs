@@ -81,15 +81,23 @@ impl Threads {
             let kept = lock(scratch).pop();
             let mut own = kept.unwrap_or_else(&new_scratch);
             let mut taken = [const { None }; MOST_TAKEN];
+            // Loops without adapters, as the compiler writes this for every kind of work.
             loop {
                 let mut queue = lock(&queue);
                 let count = (queue.len() / (SHARES * wanted)).clamp(1, MOST_TAKEN);
-                taken[..count].fill_with(|| queue.next());
+                for place in &mut taken[..count] {
+                    *place = queue.next();
+                }
                 drop(queue);
-                if taken[0].is_none() {
+                let mut is_done = true;
+                for place in &mut taken[..count] {
+                    let Some(item) = place.take() else { break };
+                    is_done = false;
+                    work(item, &mut own);
+                }
+                if is_done {
                     break;
                 }
-                taken.iter_mut().filter_map(Option::take).for_each(|item| work(item, &mut own));
             }
             let mut all = lock(scratch);
             // Scratch that cannot be kept for want of memory is made again.
