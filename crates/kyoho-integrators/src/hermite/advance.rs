@@ -108,12 +108,19 @@ impl Hermite {
         let (time, sources) = (now * plan.interval, numbering.sources());
         self.system.set_time(time)?;
         let sink = |place: usize| block.sink(moving, members, place);
-        let forces = if grouped.is_one() {
+        if grouped.is_one() {
             self.system.start_from_fn(sources, true, members.len(), sink)?;
-            self.system.wait()?
-        } else {
-            self.group_systems.sum(grouped, time, members, sink)?
-        };
+        }
+        // What happens inside of subsystems needs no forces, which a GPU sums meanwhile.
+        let inside = self.subsystems.as_mut().map(|subsystems| {
+            let radii = self.encounters.as_ref().filter(|encounters| encounters.has_radii());
+            let radius = |number: usize| radii.map_or(0.0, |encounters| encounters.radii()[numbering.place(number)]);
+            subsystems.evolve(&block, (moving, members), radius, &self.threads)
+        });
+        // The block is waited for after an error, too.
+        let forces =
+            if grouped.is_one() { self.system.wait()? } else { self.group_systems.sum(grouped, time, members, sink)? };
+        let inside = inside.transpose()?.unwrap_or_default();
         let is_watched = members.len() <= WATCHED;
         let nearest = closer(self.approach.filter(|_| !is_watched), time, members, &forces);
         self.approach = nearer(self.approach, nearest);
@@ -139,13 +146,9 @@ impl Hermite {
         let of_all = |place: usize| by_laws.get(place).copied().unwrap_or_else(|| given(&forces, place));
         let in_fields = self.fields.derivatives(time, counts, body, of_all)?;
         let mut found = if in_fields.is_empty() { by_laws } else { in_fields };
-        let (mut pairs, mut inside) = (Vec::new(), Vec::new());
+        let mut pairs = Vec::new();
         if let Some(subsystems) = &mut self.subsystems {
             pairs = subsystems.near_pairs(members, &forces)?;
-            let encounters = colliding.as_deref();
-            let radius =
-                |number: usize| encounters.map_or(0.0, |encounters| encounters.radii()[numbering.place(number)]);
-            inside = subsystems.evolve(&block, (moving, members), radius, &self.threads)?;
             let of_all = |place: usize| found.get(place).copied().unwrap_or_else(|| given(&forces, place));
             let reacting = subsystems.react(&block, (moving, members, members), of_all, &self.threads)?;
             found = if reacting.is_empty() { found } else { reacting };

@@ -341,7 +341,7 @@ pub const SEVERAL_SYSTEMS: Check = Check {
         let (is_cpu, has_low_limbs) = (runs_on_cpu(target)?, target.interaction().has_low_limbs());
         let (steps, nj) = match target.setup.backend {
             _ if is_cpu && has_low_limbs => (50, 500),
-            Backend::OpenCl if is_cpu => (100, 1500),
+            Backend::OpenCl if is_cpu => (50, 1500),
             _ if has_low_limbs => (100, 1500),
             _ => (300, 1500),
         };
@@ -436,7 +436,7 @@ pub const CLOSE_BLOCKS: Check = Check {
         let sources = plummer(9000);
         let sinks = target.sinks_of(&sources[..150], 1e-4);
         // On a CPU that is programmed by OpenCL blocks take long: they are fewer there, of fewer sources.
-        let (steps, least) = if compiles_on_cpu(target)? { (100, 1000) } else { (200_usize, 6000) };
+        let (steps, least) = if compiles_on_cpu(target)? { (50, 1000) } else { (200_usize, 6000) };
         let play = |pause: Duration| -> Result<Vec<Vec<u64>>> {
             let mut system = system(target, &sources[..least + 500])?;
             let mut found = Vec::new();
