@@ -118,8 +118,11 @@ impl Hermite {
             subsystems.evolve(&block, (moving, members), radius, &self.threads)
         });
         // The block is waited for after an error, too.
-        let forces =
-            if grouped.is_one() { self.system.wait()? } else { self.group_systems.sum(grouped, time, members, sink)? };
+        let forces = if grouped.is_one() {
+            self.system.wait()?
+        } else {
+            self.group_systems.sum(grouped, time, members, sink)?
+        };
         let inside = inside.transpose()?.unwrap_or_default();
         let is_watched = members.len() <= WATCHED;
         let nearest = closer(self.approach.filter(|_| !is_watched), time, members, &forces);

@@ -67,7 +67,8 @@ impl<G: Gpu> Companion<G> {
         let on_first = OnFirst {
             kernels: ShareKernels::new(first)?,
             share: GrowBuffer::new(first, "trees")?,
-            queue: first.queue()?,
+            // The first device has its own forces under way.
+            queue: first.urgent_queue()?,
         };
         let _caller = gpu.enter()?;
         let room = || GrowBuffer::new(&gpu, "trees");

@@ -150,9 +150,13 @@ struct Atom {
 /// Of so few bodies the radius of all counts: half of them may be one binary.
 const FEW: usize = 9;
 
+/// Up to so many bodies the radius falls with their number, of more with the distance between neighbours.
+const MANY: f64 = 1024.0;
+
 /// Returns the distance at which subsystems form where the caller names none: the radius of half the
-/// bodies around their median place, over twice their number. Two bodies of a cluster in equilibrium that
-/// are so near pull one another more than all others do by far.
+/// bodies around their median place, over twice their number, or 0.0049 of it over the cube root of their
+/// number, whichever is more. Two bodies of a cluster in equilibrium that are so near pull one another more
+/// than all others do by far.
 fn usual_radius(count: usize, body: impl Fn(usize) -> Body) -> Result<f64> {
     if count < 2 {
         return Ok(f64::MIN_POSITIVE);
@@ -165,7 +169,8 @@ fn usual_radius(count: usize, body: impl Fn(usize) -> Body) -> Result<f64> {
     let centre = [0, 1, 2].map(|k| ranked(count / 2, &|number| body(number).position[k]));
     let half = (count / 2).max(count.min(FEW) - 1);
     let radius = ranked(half, &|number| length(&vector(|k| body(number).position[k] - centre[k])));
-    Ok(0.5 * radius / count as f64)
+    let count = count as f64;
+    Ok(0.5 * radius / count.min(MANY * (count / MANY).cbrt()))
 }
 
 /// Whether two bodies form a subsystem: one has a mass, and they come nearer within the radius, or are
@@ -315,6 +320,12 @@ impl Subsystems {
     fn broken(&self, members: &[usize], gravity: f64) -> Result<(Vec<usize>, Vec<Subsystem>)> {
         let (mut broken, mut parts) = (Vec::new(), Vec::new());
         for subsystem in members.iter().filter_map(|number| self.of_centre(*number)) {
+            if let [one, other] = subsystem.inner.positions[..]
+                && subsystem.centre.mass > 0.0
+                && length(&vector(|k| other[k] - one[k])) < self.leave()
+            {
+                continue;
+            }
             let rows_of_parts = self.parts(subsystem, gravity)?;
             if rows_of_parts.len() == 1 {
                 continue;

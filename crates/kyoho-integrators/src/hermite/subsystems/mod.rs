@@ -19,6 +19,7 @@ use std::sync::{Mutex, OnceLock};
 use kyoho_core::memory::Boxed;
 use kyoho_core::{Error, Forces, Precision, Result, memory};
 use kyoho_hal::threads::Threads;
+use kyoho_laws::simd::in_longest_vectors;
 
 use super::block::{Block, Moving};
 use super::scheme::{MOST, Scheme};
@@ -45,7 +46,7 @@ const FAR: f64 = 4.0;
 /// acceleration.
 const LEAST_PART: f64 = 1e-12;
 /// The same part where forces have errors of single precision, some 5e-8.
-const LEAST_PART_OF_SINGLE: f64 = 1e-9;
+const LEAST_PART_OF_SINGLE: f64 = 1e-8;
 
 const WHAT: &str = "subsystems";
 
@@ -83,8 +84,12 @@ pub struct Subsystems {
     centres: Seen,
     /// Whether a number is that of a centre whose members follow the bodies near them.
     follows: Vec<bool>,
+    /// The places of those subsystems.
+    following: Vec<usize>,
     /// Which subsystems move in a block.
     moves: Vec<bool>,
+    /// The components of the positions of a block's bodies.
+    places: [Vec<f64>; 3],
     /// How each subsystem acts at the time of a block, once that was found out.
     acting: Vec<OnceLock<Option<Boxed<Acting>>>>,
     /// Numbers that threads select.
@@ -258,12 +263,6 @@ impl Subsystems {
         }
         let (interval, gravity) = (block.plan.interval, block.plan.gravity);
         let (leave, speed_of_light) = (self.leave(), self.speed_of_light);
-        let is_near_block = |subsystem: &Subsystem| {
-            let centre = &moving[subsystem.members[0]].body.position;
-            // Bodies move while they are looked at where they were.
-            let near = 2.0 * RESOLVED * subsystem.extent(leave);
-            members.iter().any(|number| length(&vector(|k| moving[*number].body.position[k] - centre[k])) < near)
-        };
         self.moves.clear();
         memory::lengthen(&mut self.moves, self.all.len(), WHAT, || false)?;
         for number in members {
@@ -271,10 +270,23 @@ impl Subsystems {
                 self.moves[place] = true;
             }
         }
+        for (k, places) in self.places.iter_mut().enumerate() {
+            places.clear();
+            memory::reserve(places, members.len(), WHAT)?;
+            places.extend(members.iter().map(|number| moving[*number].body.position[k]));
+        }
+        self.following.clear();
         for (role, _) in self.roles.iter().zip(&self.follows).filter(|(_, follows)| **follows) {
             if let Role::Centre(place) = *role {
-                self.moves[place] = self.moves[place] || is_near_block(&self.all[place]);
+                memory::push(&mut self.following, place, WHAT)?;
             }
+        }
+        for &place in &self.following {
+            let subsystem = &self.all[place];
+            // Bodies move while they are looked at where they were.
+            let near = 2.0 * RESOLVED * subsystem.extent(leave);
+            let centre = &moving[subsystem.members[0]].body.position;
+            self.moves[place] = self.moves[place] || is_within(near, centre, &self.places);
         }
         let count = self.moves.iter().filter(|moves| **moves).count();
         let partners = self.partners()?;
@@ -332,17 +344,17 @@ impl Subsystems {
         Ok(contacts)
     }
 
-    /// Returns the members of those subsystems that act by each of them, by their places, if there are two
-    /// at least.
+    /// Returns the members of those subsystems that act by each of them, by their places, which ascend, if
+    /// there are two at least.
     fn partners(&self) -> Result<Vec<(usize, Members)>> {
         let mut partners = Vec::new();
-        let follows = |subsystem: &Subsystem| self.follows[subsystem.members[0]];
-        let following = || self.all.iter().enumerate().filter(|(_, subsystem)| follows(subsystem));
-        if following().nth(1).is_some() {
-            for (place, subsystem) in following() {
+        if self.following.len() > 1 {
+            for &place in &self.following {
+                let subsystem = &self.all[place];
                 let members = Members::of(self.gravity, subsystem, subsystem.extent(self.leave()))?;
                 memory::push(&mut partners, (place, members), WHAT)?;
             }
+            partners.sort_unstable_by_key(|partner| partner.0);
         }
         Ok(partners)
     }
@@ -479,6 +491,20 @@ impl Reacting<'_> {
         let step = if is_stepping || body.step == 0.0 { body.step } else { self.block.since_last_step(body) };
         moved(self.block.scheme, body, step)
     }
+}
+
+/// Whether one of some places, whose components are given, is within a distance of another one.
+fn is_within(distance: f64, from: &Vector, [x, y, z]: &[Vec<f64>; 3]) -> bool {
+    let is_near = |place: usize| {
+        let apart = [x[place] - from[0], y[place] - from[1], z[place] - from[2]];
+        u64::from(square(&apart) < distance * distance)
+    };
+    let places = x.len().min(y.len()).min(z.len());
+    // A sum is made in vectors; a search is not.
+    in_longest_vectors(
+        #[inline(always)]
+        || (0..places).map(is_near).sum::<u64>(),
+    ) > 0
 }
 
 /// Returns the part of a body's acceleration below which a subsystem acts as its centre alone, of forces

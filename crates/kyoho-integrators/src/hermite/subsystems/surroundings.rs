@@ -20,7 +20,7 @@ pub const NEAR: f64 = 60.0;
 /// Tides below this part of the inner pull count for nothing.
 const NEGLIGIBLE: f64 = 1e-12;
 /// Those below this part are as if the body stayed where it was seen last, unless it moves far meanwhile.
-const SLIGHT: f64 = 1e-9;
+const SLIGHT: f64 = 1e-8;
 
 /// A near body: its mass times the gravitational constant, and its motion from the centre of mass as a
 /// polynomial of the part of the step.
