@@ -340,17 +340,8 @@ impl SharedSystem {
         count: usize,
         sink: impl Fn(usize) -> Sink + Sync,
     ) -> Result<()> {
-        self.start_from_dyn(nj, skip_own_index, count, &sink)
-    }
-
-    /// See [`SharedSystem::start_from_fn`], whose callers have a closure each.
-    fn start_from_dyn(
-        &mut self,
-        nj: usize,
-        skip_own_index: bool,
-        count: usize,
-        sink: &(dyn Fn(usize) -> Sink + Sync),
-    ) -> Result<()> {
+        // What follows is compiled once for the closures of all callers.
+        let sink: &(dyn Fn(usize) -> Sink + Sync) = &sink;
         if let Some(bodies) = &mut self.own_bodies {
             return bodies.start(&mut self.system, (nj, skip_own_index), count, sink);
         }

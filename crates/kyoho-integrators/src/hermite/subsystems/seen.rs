@@ -64,6 +64,15 @@ impl Bounds {
         let [x, y, z] = [apart(0), apart(1), apart(2)];
         x * x + y * y + z * z
     }
+
+    /// Whether a place in it may have a score of 0 and more, or reach so far.
+    #[inline(always)]
+    fn may_have(&self, from: &Vector, score: impl Fn(f64, f64) -> f64) -> bool {
+        let distance2 = self.distance2(from);
+        let best = score(distance2, self.weight);
+        // Numbers beyond doubles tell nothing apart.
+        best >= 0.0 || best.is_nan() || distance2 < self.reach2
+    }
 }
 
 impl Seen {
@@ -184,25 +193,20 @@ impl Seen {
         let mut sums = [[0.0; LANES]; 6];
         for piece in self.within(from, &second) {
             let [x, y, z, masses, _] = &self.pieces[piece];
-            let scores = [self.scores(piece, from, &first), self.scores(piece, from, &second)];
-            self.append(piece, numbers, |k| (scores[0][k] >= 0.0) & (masses[k] != 0.0))?;
-            let own = self.slots[but].wrapping_sub(piece * TOGETHER);
-            for start in (0..TOGETHER).step_by(LANES) {
-                for lane in 0..LANES {
-                    let k = start + lane;
-                    let counts = (scores[1][k] >= 0.0) & (scores[0][k] < 0.0) & (k != own);
-                    let at = [x[k] - from[0], y[k] - from[1], z[k] - from[2]];
-                    let square = if counts { at[0] * at[0] + at[1] * at[1] + at[2] * at[2] } else { 1.0 };
-                    let mass = if counts { masses[k] } else { 0.0 };
-                    let inverse = 1.0 / square;
-                    let factor = mass * inverse * inverse.sqrt();
-                    let along = at.map(|x| 3.0 * factor * inverse * x);
-                    let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
-                    for (sum, (one, other)) in sums.iter_mut().zip(pairs) {
-                        sum[lane] += along[one] * at[other] - if one == other { factor } else { 0.0 };
-                    }
-                }
+            // Where the box is too far for the first score, so is all that is in it.
+            let mut are_first = [false; TOGETHER];
+            if self.bounds[piece].may_have(from, &first) {
+                let scores = self.scores(piece, from, &first);
+                are_first = std::array::from_fn(|k| scores[k] >= 0.0);
+                self.append(piece, numbers, |k| are_first[k] & (masses[k] != 0.0))?;
             }
+            let scores = self.scores(piece, from, &second);
+            let own = self.slots[but].wrapping_sub(piece * TOGETHER);
+            // One operation on all places after another, which the compiler makes in vectors.
+            let masses: [f64; TOGETHER] =
+                std::array::from_fn(|k| if (scores[k] >= 0.0) & !are_first[k] & (k != own) { masses[k] } else { 0.0 });
+            let at = [x, y, z].map(|column| std::array::from_fn(|k| column[k]));
+            add_tides(&mut sums, &masses, at, from);
         }
         numbers.retain(|number| *number != but);
         Ok(sums.map(|lanes| lanes.iter().sum()))
@@ -211,13 +215,7 @@ impl Seen {
     /// Returns the pieces that may have places with a score of 0 and more.
     #[inline(always)]
     fn within(&self, from: &Vector, score: impl Fn(f64, f64) -> f64) -> impl Iterator<Item = usize> {
-        let may_have = move |bounds: &Bounds| {
-            let distance2 = bounds.distance2(from);
-            let best = score(distance2, bounds.weight);
-            // Numbers beyond doubles tell nothing apart.
-            best >= 0.0 || best.is_nan() || distance2 < bounds.reach2
-        };
-        self.bounds.iter().enumerate().filter(move |(_, bounds)| may_have(bounds)).map(|(piece, _)| piece)
+        self.bounds.iter().enumerate().filter(move |(_, bounds)| bounds.may_have(from, &score)).map(|(piece, _)| piece)
     }
 
     #[inline(always)]
@@ -241,6 +239,31 @@ impl Seen {
         memory::reserve(numbers, count, WHAT)?;
         numbers.extend(found[..count].iter().map(|slot| self.numbers[*slot]));
         Ok(())
+    }
+}
+
+/// Adds the tides of masses at some places on one from which they are seen.
+#[inline(always)]
+fn add_tides(sums: &mut [[f64; LANES]; 6], masses: &[f64; TOGETHER], at: [[f64; TOGETHER]; 3], from: &Vector) {
+    let at: [[f64; TOGETHER]; 3] = std::array::from_fn(|axis| at[axis].map(|place| place - from[axis]));
+    // No mass is no reason to divide by 0.
+    let squares: [f64; TOGETHER] = std::array::from_fn(|k| {
+        let square = at[0][k] * at[0][k] + at[1][k] * at[1][k] + at[2][k] * at[2][k];
+        if masses[k] == 0.0 { 1.0 } else { square }
+    });
+    let inverses = squares.map(|square| 1.0 / square);
+    let factors: [f64; TOGETHER] = std::array::from_fn(|k| masses[k] * inverses[k] * inverses[k].sqrt());
+    let along: [[f64; TOGETHER]; 3] =
+        std::array::from_fn(|axis| std::array::from_fn(|k| 3.0 * factors[k] * inverses[k] * at[axis][k]));
+    let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
+    for (sum, (one, other)) in sums.iter_mut().zip(pairs) {
+        let diagonal = if one == other { 1.0 } else { 0.0 };
+        for start in (0..TOGETHER).step_by(LANES) {
+            for (lane, sum) in sum.iter_mut().enumerate() {
+                let k = start + lane;
+                *sum += along[one][k] * at[other][k] - diagonal * factors[k];
+            }
+        }
     }
 }
 
