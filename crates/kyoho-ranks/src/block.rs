@@ -7,6 +7,7 @@ use kyoho_core::{
     Error, Forces, Interaction, Nearest, NeighbourCriterion, Result, Sinks, Sums, joins_in_pairs, memory,
 };
 use kyoho_engine::System;
+use kyoho_hal::threads::Threads;
 
 use crate::agreement::Call;
 use crate::exchange::Messages;
@@ -22,8 +23,13 @@ pub struct RankBlock {
     pub by_tree: bool,
 }
 
+/// The rows that a thread takes at a time.
+const PIECE: usize = 1 << 12;
+
 /// Memory for the blocks of all ranks.
 pub struct Buffers {
+    /// They copy and add the rows of this rank.
+    pub threads: Threads,
     /// The sinks of all ranks.
     gathered: Sinks,
     /// The number of sinks of each rank.
@@ -50,6 +56,7 @@ impl Buffers {
     pub fn new(size: usize) -> Result<Buffers> {
         let counts = || memory::filled(size, 0, "counts of ranks");
         Ok(Buffers {
+            threads: Threads::alone(),
             gathered: Sinks::default(),
             counts: counts()?,
             own_counts: counts()?,
@@ -216,7 +223,7 @@ impl Ranks {
         let forces = system.wait()?;
         let interaction = forces.interaction;
         let n_sums = interaction.n_sums();
-        put_rows(&mut self.buffers.sent, &forces);
+        put_rows(&mut self.buffers.sent, &forces, &self.buffers.threads);
         // No rank may find later, alone, that a sum of all is infinite.
         let largest = f64::MAX / self.communicator.size() as f64;
         let Some(place) = forces.values.iter().position(|value| value.abs() > largest) else { return Ok(()) };
@@ -233,53 +240,65 @@ impl Ranks {
         let Ranks { communicator, buffers, own, .. } = self;
         let (width, n_sums, size) = (width_of(interaction), interaction.n_sums(), communicator.size());
         let most = buffers.most();
-        let Buffers { counts, own_counts, sent, received, sums, messages, .. } = buffers;
+        let Buffers { threads, counts, own_counts, sent, received, sums, messages, .. } = buffers;
         own_counts.fill(own.len());
         received.set_length(size * own.len() * width);
         let to = (bytemuck::cast_slice_mut(received), &own_counts[..]);
         let bytes = width * size_of::<f64>();
         messages.all_to_all(&mut **communicator, (bytemuck::cast_slice(sent), counts), to, bytes, most)?;
-        join(received, (size, own.len()), (width, n_sums));
-        put(received, own.len(), sums, interaction);
+        join(received, (size, own.len()), (width, n_sums), threads);
+        put(received, own.len(), sums, interaction, threads);
         Ok(())
     }
 }
 
 /// Adds the rows that each of several ranks has for some sinks, as those of several devices are added.
 /// The first rows become the sums.
-pub fn join(received: &mut [f64], (size, sinks): (usize, usize), (width, n_sums): (usize, usize)) {
+pub fn join(received: &mut [f64], (size, sinks): (usize, usize), (width, n_sums): (usize, usize), threads: &Threads) {
     let rows = sinks * width;
     for (sum, term) in joins_in_pairs(size) {
         let (left, right) = received.split_at_mut(term * rows);
-        let terms = right[..rows].chunks_exact(width);
-        let rows = left[sum * rows..][..rows].chunks_exact_mut(width);
-        rows.zip(terms).for_each(|(row, term)| add_row(row, term, n_sums));
+        let terms = right[..rows].chunks(PIECE * width);
+        let pieces = left[sum * rows..][..rows].chunks_mut(PIECE * width).zip(terms);
+        threads.each(pieces, |(rows, terms)| {
+            let terms = terms.chunks_exact(width);
+            rows.chunks_exact_mut(width).zip(terms).for_each(|(row, term)| add_row(row, term, n_sums));
+        });
     }
 }
 
 /// Puts the forces of some sinks in rows, for which there is room.
-pub fn put_rows(rows: &mut Paged<f64>, forces: &Forces) {
+pub fn put_rows(rows: &mut Paged<f64>, forces: &Forces, threads: &Threads) {
     let interaction = forces.interaction;
     let (width, n_sums) = (width_of(interaction), interaction.n_sums());
     rows.set_length(forces.len() * width);
-    for (row, sums) in rows.chunks_exact_mut(width).zip(forces.values.chunks_exact(n_sums)) {
-        row[..n_sums].copy_from_slice(sums);
-    }
-    for (row, nearest) in rows.chunks_exact_mut(width).zip(forces.nearest) {
-        row[n_sums..].copy_from_slice(&[nearest.distance2, f64::from(nearest.index)]);
-    }
+    let pieces = rows.chunks_mut(PIECE * width).zip(forces.values.chunks(PIECE * n_sums)).enumerate();
+    threads.each(pieces, |(piece, (rows, values))| {
+        let nearest = forces.nearest.iter().skip(piece * PIECE);
+        for (row, sums) in rows.chunks_exact_mut(width).zip(values.chunks_exact(n_sums)) {
+            row[..n_sums].copy_from_slice(sums);
+        }
+        for (row, nearest) in rows.chunks_exact_mut(width).zip(nearest) {
+            row[n_sums..].copy_from_slice(&[nearest.distance2, f64::from(nearest.index)]);
+        }
+    });
 }
 
 /// Puts the rows of so many sinks in their sums, for which there is room.
-pub fn put(rows: &[f64], sinks: usize, sums: &mut Sums, interaction: &Interaction) {
+pub fn put(rows: &[f64], sinks: usize, sums: &mut Sums, interaction: &Interaction, threads: &Threads) {
     let (width, n_sums) = (width_of(interaction), interaction.n_sums());
     sums.resize(sinks, n_sums, interaction.nearest);
-    for (place, row) in rows.chunks_exact(width).take(sinks).enumerate() {
-        sums.values[place * n_sums..][..n_sums].copy_from_slice(&row[..n_sums]);
-        if let (Some(nearest), [distance2, index]) = (sums.nearest.get_mut(place), &row[n_sums..]) {
-            *nearest = Nearest::new(*distance2, *index as i32);
+    let rows = || rows[..sinks * width].chunks(PIECE * width);
+    threads.each(sums.values.chunks_mut(PIECE * n_sums).zip(rows()), |(values, rows)| {
+        for (sums, row) in values.chunks_exact_mut(n_sums).zip(rows.chunks_exact(width)) {
+            sums.copy_from_slice(&row[..n_sums]);
         }
-    }
+    });
+    threads.each(sums.nearest.chunks_mut(PIECE).zip(rows()), |(nearest, rows)| {
+        for (nearest, row) in nearest.iter_mut().zip(rows.chunks_exact(width)) {
+            *nearest = Nearest::new(row[n_sums], row[n_sums + 1] as i32);
+        }
+    });
 }
 
 /// Adds the sums of another rank to a row, and keeps the nearer of the two sources; of equally near

@@ -28,6 +28,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use kyoho_core::{BufferPool, Error, Forces, Level, NeighbourCriterion, Result, Sinks, TreeAccuracy};
 use kyoho_engine::System;
+use kyoho_hal::threads::Threads;
 use kyoho_trees::cpu::domain::DomainForces;
 
 use agreement::{Agreement, Call};
@@ -130,6 +131,7 @@ impl RankedSystem {
         let made = made.and_then(|mut system| {
             block::require_kind(&system)?;
             ranks.tree = system.tree();
+            ranks.buffers.threads = Threads::for_copies(system.setup().threads);
             ranks.require_cpu_of_trees(&system)?;
             system.set_tree(None)?;
             Ok(system)

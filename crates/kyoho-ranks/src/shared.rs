@@ -8,6 +8,7 @@ use kyoho_core::forces::check_finite;
 use kyoho_core::memory::Paged;
 use kyoho_core::{CHUNK, Error, Forces, Interaction, NeighbourTable, Result, Sink, Source, Sums, TreeAccuracy, memory};
 use kyoho_engine::{QuadSource, Setup, Statistics, System};
+use kyoho_hal::threads::Threads;
 
 use crate::agreement::{Call, digest};
 use crate::block::{join, not_over_ranks, put, put_rows, require_kind, width_of};
@@ -42,6 +43,8 @@ struct Share {
     kept: usize,
     /// A system of this rank alone with all sources, for what is not shared.
     whole: Option<System>,
+    /// They copy and add sums.
+    threads: Threads,
 }
 
 impl From<System> for SharedSystem {
@@ -101,7 +104,7 @@ impl Share {
         let by_parts = sinks * width_of(&interaction) * size_of::<f64>() * size > FEW_BYTES;
         let waited = started.and_then(|()| system.wait().map(drop)).and_then(|()| {
             self.make_room(sinks, &interaction, by_parts)?;
-            put_rows(&mut self.rows, &system.forces()?);
+            put_rows(&mut self.rows, &system.forces()?, &self.threads);
             Ok([told[0], told[1], told[2], told[3], 0])
         });
         let team = self.team.clone();
@@ -144,12 +147,13 @@ impl Share {
         } else {
             messages.all_gather(communicator, (sent, received), &self.parts, bytes)?;
         }
-        join(&mut self.received, (size, own), (width, n_sums));
+        join(&mut self.received, (size, own), (width, n_sums), &self.threads);
         if by_parts {
             let added = bytemuck::cast_slice(&self.received[..own * width]);
             messages.all_gather(communicator, (added, bytemuck::cast_slice_mut(&mut self.rows)), &self.parts, bytes)?;
         }
-        put(if by_parts { &self.rows } else { &self.received }, sinks, &mut self.sums, interaction);
+        let added = if by_parts { &self.rows } else { &self.received };
+        put(added, sinks, &mut self.sums, interaction, &self.threads);
         Ok(())
     }
 }
@@ -186,6 +190,7 @@ impl SharedSystem {
             interactions: 0,
             kept: 0,
             whole: None,
+            threads: Threads::for_copies(system.setup().threads),
         };
         Ok(SharedSystem { system, share: Some(share), own_bodies: None })
     }

@@ -217,6 +217,23 @@ fn late_ranks_and_short_messages_change_no_bit() {
 }
 
 #[test]
+fn several_threads_of_a_rank_add_the_sums_on_many_sinks() {
+    let (bodies, kind) = (bodies(9000), FULL);
+    let sources = &bodies[..60];
+    let expected = alone(kind, sources, &sinks(&bodies));
+    let shares = [&bodies[..8500], &bodies[8500..]];
+    let found = on_ranks(2, Manners::default(), |rank, communicator| {
+        let made = System::new(&Setup { threads: 3, ..Setup::on_cpu(kind.0, kind.1) });
+        let mut system = RankedSystem::over(Box::new(communicator), made).unwrap();
+        write(system.own(), &sources[30 * rank..30 * (rank + 1)]);
+        force(&mut system, 60, &sinks(shares[rank])).unwrap()
+    });
+    let all = found.into_iter().fold(Found::default(), Found::and);
+    require_near(&all, &expected, 1e-13);
+    assert!(all.nearest == expected.nearest);
+}
+
+#[test]
 fn blocks_of_other_sizes_follow_one_another() {
     let bodies = bodies(200);
     let counts = [3_usize, 0, 200, 1, 77];
