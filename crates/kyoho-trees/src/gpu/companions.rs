@@ -67,8 +67,7 @@ impl<G: Gpu> Companion<G> {
         let on_first = OnFirst {
             kernels: ShareKernels::new(first)?,
             share: GrowBuffer::new(first, "trees")?,
-            // The first device has its own forces under way.
-            queue: first.urgent_queue()?,
+            queue: first.queue()?,
         };
         let _caller = gpu.enter()?;
         let room = || GrowBuffer::new(&gpu, "trees");
