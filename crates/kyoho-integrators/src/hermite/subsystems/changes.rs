@@ -374,3 +374,21 @@ impl Subsystems {
         Ok(false)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_radius_follows_the_distance_between_neighbours_of_many_bodies() {
+        let radius = |count: usize| {
+            // Half of them are within 1 of the middle one.
+            let place = |number: usize| 4.0 * (number as f64 + 0.5) / count as f64 - 2.0;
+            usual_radius(count, |number| Body::new(1.0, [place(number), 0.0, 0.0], [0.0; 3])).unwrap()
+        };
+        for (count, expected) in [(64, 0.5 / 64.0), (1024, 0.5 / 1024.0), (8192, 0.5 / 2048.0), (65536, 0.5 / 4096.0)] {
+            let found = radius(count);
+            assert!((found / expected - 1.0).abs() < 0.05, "{count}: {found} {expected}");
+        }
+    }
+}
