@@ -84,7 +84,7 @@ pub struct Subsystems {
     centres: Seen,
     /// Whether a number is that of a centre whose members follow the bodies near them.
     follows: Vec<bool>,
-    /// The places of those subsystems.
+    /// The places of those subsystems, which ascend.
     following: Vec<usize>,
     /// Which subsystems move in a block.
     moves: Vec<bool>,
@@ -263,31 +263,7 @@ impl Subsystems {
         }
         let (interval, gravity) = (block.plan.interval, block.plan.gravity);
         let (leave, speed_of_light) = (self.leave(), self.speed_of_light);
-        self.moves.clear();
-        memory::lengthen(&mut self.moves, self.all.len(), WHAT, || false)?;
-        for number in members {
-            if let Role::Centre(place) = self.roles[*number] {
-                self.moves[place] = true;
-            }
-        }
-        for (k, places) in self.places.iter_mut().enumerate() {
-            places.clear();
-            memory::reserve(places, members.len(), WHAT)?;
-            places.extend(members.iter().map(|number| moving[*number].body.position[k]));
-        }
-        self.following.clear();
-        for (role, _) in self.roles.iter().zip(&self.follows).filter(|(_, follows)| **follows) {
-            if let Role::Centre(place) = *role {
-                memory::push(&mut self.following, place, WHAT)?;
-            }
-        }
-        for &place in &self.following {
-            let subsystem = &self.all[place];
-            // Bodies move while they are looked at where they were.
-            let near = 2.0 * RESOLVED * subsystem.extent(leave);
-            let centre = &moving[subsystem.members[0]].body.position;
-            self.moves[place] = self.moves[place] || is_within(near, centre, &self.places);
-        }
+        self.choose_moving(moving, members)?;
         let count = self.moves.iter().filter(|moves| **moves).count();
         let partners = self.partners()?;
         let mut steps: Vec<(&mut Subsystem, Result<Contacts>)> = memory::room(count, WHAT)?;
@@ -306,7 +282,7 @@ impl Subsystems {
             let step = block.now * interval - subsystem.time;
             let (centre, extent) = (&moving[number].body, subsystem.extent(leave));
             let middle = moved(block.scheme, centre, since(number) + 0.5 * step)[0];
-            let others = Others::find(bodies, (number, centre, &middle), extent, others);
+            let others = Others::find(bodies, (number, centre, &middle), (extent, block.plan.precision), others);
             let surroundings = others.and_then(|others| {
                 let resting = others.resting.map(|tide| gravity * tide);
                 let others = others.moving.iter().map(|&other| {
@@ -344,6 +320,39 @@ impl Subsystems {
         Ok(contacts)
     }
 
+    /// Chooses the subsystems that move in a block: those whose centres are in it, and of those whose
+    /// members follow the bodies near them all that bodies of the block may be near.
+    fn choose_moving(&mut self, moving: &[Moving], members: &[usize]) -> Result<()> {
+        let leave = self.leave();
+        self.moves.clear();
+        memory::lengthen(&mut self.moves, self.all.len(), WHAT, || false)?;
+        for number in members {
+            if let Role::Centre(place) = self.roles[*number] {
+                self.moves[place] = true;
+            }
+        }
+        for (k, places) in self.places.iter_mut().enumerate() {
+            places.clear();
+            memory::reserve(places, members.len(), WHAT)?;
+            places.extend(members.iter().map(|number| moving[*number].body.position[k]));
+        }
+        self.following.clear();
+        for (role, _) in self.roles.iter().zip(&self.follows).filter(|(_, follows)| **follows) {
+            if let Role::Centre(place) = *role {
+                memory::push(&mut self.following, place, WHAT)?;
+            }
+        }
+        self.following.sort_unstable();
+        for &place in &self.following {
+            let subsystem = &self.all[place];
+            // Bodies move while they are looked at where they were.
+            let near = 2.0 * RESOLVED * subsystem.extent(leave);
+            let centre = &moving[subsystem.members[0]].body.position;
+            self.moves[place] = self.moves[place] || is_within(near, centre, &self.places);
+        }
+        Ok(())
+    }
+
     /// Returns the members of those subsystems that act by each of them, by their places, which ascend, if
     /// there are two at least.
     fn partners(&self) -> Result<Vec<(usize, Members)>> {
@@ -354,7 +363,6 @@ impl Subsystems {
                 let members = Members::of(self.gravity, subsystem, subsystem.extent(self.leave()))?;
                 memory::push(&mut partners, (place, members), WHAT)?;
             }
-            partners.sort_unstable_by_key(|partner| partner.0);
         }
         Ok(partners)
     }

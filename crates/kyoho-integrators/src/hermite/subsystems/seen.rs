@@ -205,8 +205,7 @@ impl Seen {
             // One operation on all places after another, which the compiler makes in vectors.
             let masses: [f64; TOGETHER] =
                 std::array::from_fn(|k| if (scores[k] >= 0.0) & !are_first[k] & (k != own) { masses[k] } else { 0.0 });
-            let at = [x, y, z].map(|column| std::array::from_fn(|k| column[k]));
-            add_tides(&mut sums, &masses, at, from);
+            sum_tides(&mut sums, &masses, [*x, *y, *z], from);
         }
         numbers.retain(|number| *number != but);
         Ok(sums.map(|lanes| lanes.iter().sum()))
@@ -242,9 +241,9 @@ impl Seen {
     }
 }
 
-/// Adds the tides of masses at some places on one from which they are seen.
+/// Adds the tides of masses at some places, as they are from another one, to sums.
 #[inline(always)]
-fn add_tides(sums: &mut [[f64; LANES]; 6], masses: &[f64; TOGETHER], at: [[f64; TOGETHER]; 3], from: &Vector) {
+fn sum_tides(sums: &mut [[f64; LANES]; 6], masses: &[f64; TOGETHER], at: [[f64; TOGETHER]; 3], from: &Vector) {
     let at: [[f64; TOGETHER]; 3] = std::array::from_fn(|axis| at[axis].map(|place| place - from[axis]));
     // No mass is no reason to divide by 0.
     let squares: [f64; TOGETHER] = std::array::from_fn(|k| {

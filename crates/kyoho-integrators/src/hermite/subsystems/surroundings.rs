@@ -4,7 +4,7 @@
 //! inner motion costs the same with any number of them. A near one acts by itself. Most bodies are so
 //! far that where they were seen last is exact enough: of those one tensor for the whole step is left.
 
-use kyoho_core::{Result, memory};
+use kyoho_core::{Precision, Result, memory};
 use kyoho_few_body::Perturbation;
 use kyoho_few_body::averaged::{Tensor, applied};
 
@@ -20,7 +20,9 @@ pub const NEAR: f64 = 60.0;
 /// Tides below this part of the inner pull count for nothing.
 const NEGLIGIBLE: f64 = 1e-12;
 /// Those below this part are as if the body stayed where it was seen last, unless it moves far meanwhile.
-const SLIGHT: f64 = 1e-8;
+const SLIGHT: f64 = 1e-9;
+/// The same part where forces have errors of single precision.
+const SLIGHT_OF_SINGLE: f64 = 1e-8;
 
 /// A near body: its mass times the gravitational constant, and its motion from the centre of mass as a
 /// polynomial of the part of the step.
@@ -132,16 +134,18 @@ pub struct Others<'a> {
 }
 
 impl<'a> Others<'a> {
-    /// Finds those around a centre of a number, at its place in the middle of the step.
+    /// Finds those around a centre of a number, at its place in the middle of the step, beside forces of
+    /// a precision.
     pub fn find(
         bodies: &Seen,
         (number, centre, middle): (usize, &Body, &Vector),
-        extent: f64,
+        (extent, precision): (f64, Precision),
         numbers: &'a mut Vec<usize>,
     ) -> Result<Others<'a>> {
         numbers.clear();
+        let slight = if precision < Precision::Double { SLIGHT_OF_SINGLE } else { SLIGHT };
         let is_part = |part: f64| is_tide_of(part, centre.mass, extent);
-        let resting = bodies.tides(middle, number, numbers, [is_part(SLIGHT), is_part(NEGLIGIBLE)])?;
+        let resting = bodies.tides(middle, number, numbers, [is_part(slight), is_part(NEGLIGIBLE)])?;
         Ok(Others { moving: numbers, resting })
     }
 }
@@ -288,7 +292,8 @@ mod tests {
         let mut numbers = Vec::new();
         // Where it was, and so far from there that its own tide would be slight.
         for middle in [places[7], vector(|k| places[7][k] + 0.3)] {
-            let others = Others::find(&bodies, (7, &centre, &middle), extent, &mut numbers).unwrap();
+            let others =
+                Others::find(&bodies, (7, &centre, &middle), (extent, Precision::Double), &mut numbers).unwrap();
             assert!((10..count / 2).contains(&others.moving.len()), "{}", others.moving.len());
             let from = |number: usize| vector(|k| places[number][k] - middle[k]);
             let part = |number: usize| part_from(&middle, number);
@@ -307,7 +312,8 @@ mod tests {
         // One that may be anywhere moves.
         let far = (8..count).find(|number| part_from(&places[7], *number) < SLIGHT).unwrap();
         bodies.put(far, &places[far], [1e-3, 9.0]);
-        let others = Others::find(&bodies, (7, &centre, &places[7]), extent, &mut numbers).unwrap();
+        let others =
+            Others::find(&bodies, (7, &centre, &places[7]), (extent, Precision::Double), &mut numbers).unwrap();
         assert!(others.moving.contains(&far));
     }
 
