@@ -123,6 +123,43 @@ static void check_found(const struct found *found, const struct found *expected,
     }
 }
 
+/* The forces of interaction lists that have all sources are those of all sources, as a range or one by one. */
+static void lists(kyoho_system *ranks, kyoho_sinks *on, const struct found *expected, int order) {
+    static struct found found[N];
+    int32_t first[N] = {0}, counts[N], sinks_before[N + 1], addresses[N * 2];
+    int64_t before[N + 1];
+    kyoho_lists given = KYOHO_LISTS_INIT;
+    kyoho_forces to = forces_to(found, order);
+    int groups = (n_sinks + 24) / 25, n_all = 0;
+    double *radii = (double *)on->radii2.data;
+    MPI_Allreduce(&n_sources, &n_all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    on->radii2.data = NULL;
+    for (int group = 0; group <= groups; group++) {
+        sinks_before[group] = group < groups ? 25 * group : n_sinks;
+        before[group] = group < 2 ? (int64_t)group * n_all : 2 * n_all;
+    }
+    for (int i = 0; i < N; i++) counts[i] = n_all;
+    for (int i = 0; i < 2 * n_all; i++) addresses[i] = i % n_all;
+    given.group_count = groups, given.sink_offsets.data = sinks_before;
+    given.first_addresses.data = first, given.source_counts.data = counts;
+    GIVES(KYOHO_OK, kyoho_system_force_lists(ranks, &given, on, &to));
+    check_found(found, expected, order);
+    /* On the last rank two groups have all addresses, others none. */
+    if (rank == size - 1 && groups > 0) {
+        memset(found, 0, sizeof found);
+        given.first_addresses.data = given.source_counts.data = NULL;
+        given.source_offsets.data = before, given.addresses.data = addresses;
+    }
+    GIVES(KYOHO_OK, kyoho_system_start_lists(ranks, &given, on));
+    GIVES(KYOHO_OK, kyoho_system_wait(ranks, &to));
+    if (rank == size - 1 && n_sinks > 50) {
+        CHECK(found[50].pot == 0);
+        n_sinks = 50;
+    }
+    check_found(found, expected, order);
+    on->radii2.data = radii;
+}
+
 /* Compares the forces of a system over ranks with those of a system of one process. */
 static void forces(int order, int way) {
     static struct found found[N], expected[N];
@@ -154,6 +191,7 @@ static void forces(int order, int way) {
     GIVES(KYOHO_OK, kyoho_system_start(ranks, n_sources, &own_sinks));
     GIVES(KYOHO_OK, kyoho_system_wait(ranks, &to));
     check_found(found, expected, order);
+    lists(ranks, &own_sinks, expected, order);
 
     /* The forces on the sources themselves, which a rank has as its own sinks then. */
     to = forces_to(expected, order);
@@ -174,7 +212,9 @@ static void faults(void) {
     kyoho_sources own;
     kyoho_sinks own_sinks;
     kyoho_forces to = forces_to(found, 4);
-    kyoho_lists lists = KYOHO_LISTS_INIT;
+    kyoho_lists lists = KYOHO_LISTS_INIT, none = KYOHO_LISTS_INIT;
+    kyoho_batch batch = KYOHO_BATCH_INIT;
+    kyoho_sinks no_sinks = sinks_of(sinks, 0, SOFTENING2);
     int is_last = rank == size - 1;
     char name[32];
     snprintf(name, sizeof name, "rank %d: ", size - 1);
@@ -206,7 +246,13 @@ static void faults(void) {
     SAYS(KYOHO_NULL_ARGUMENT, name, ranks, kyoho_system_wait(ranks, is_last ? NULL : &to));
     SAYS(KYOHO_CALL_ORDER, "rank 0: ", ranks, kyoho_system_wait(ranks, &to));
     for (int i = 0; i < n_sinks; i++) CHECK(found[i].pot == 0);
-    SAYS(KYOHO_UNSUPPORTED, "over ranks", ranks, kyoho_system_force_lists(ranks, &lists, &own_sinks, &to));
+    lists.reserved = is_last;
+    SAYS(KYOHO_BAD_OPTION, name, ranks, kyoho_system_force_lists(ranks, &lists, &no_sinks, &to));
+    lists.reserved = 0, lists.group_count = is_last;
+    lists.sources = is_last ? &own : NULL;
+    SAYS(KYOHO_BAD_OPTION, "kyoho_lists.sources", ranks, kyoho_system_start_lists(ranks, &lists, &no_sinks));
+    SAYS(KYOHO_NULL_ARGUMENT, name, ranks, kyoho_system_force_lists(ranks, is_last ? NULL : &none, &no_sinks, &to));
+    SAYS(KYOHO_UNSUPPORTED, "batches over ranks", ranks, kyoho_system_force_batch(ranks, &batch, &own, &to));
     if (size > 1) {
         GIVES(KYOHO_OK, kyoho_system_set_time(ranks, is_last ? 0.5 : 0.25));
         SAYS(KYOHO_BAD_OPTION, "the time is '0.5'; allowed: '0.25', as on rank 0", ranks,

@@ -1229,10 +1229,11 @@ kyoho_result kyoho_backend_available(kyoho_backend backend, int32_t *devices);
 //
 // With a communicator all ranks call this, and the error of one is that of all; its text names the
 // rank. Order, precision, scope, `accuracy`, `theta` and the library's version have to be the same
-// on all. From then on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_start`,
-// `kyoho_system_start_all` and `kyoho_system_wait` are calls of all ranks, and all others of one.
-// Such systems have trees on CPUs alone, and no interaction lists, batches, KYOHO_PRECISION_QUAD,
-// softenings of sources, nor sinks and forces in KYOHO_MEMORY_CUDA.
+// on all. From then on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_force_lists`,
+// `kyoho_system_start`, `kyoho_system_start_all`, `kyoho_system_start_lists` and
+// `kyoho_system_wait` are calls of all ranks, and all others of one. Such systems have trees on
+// CPUs alone, and no batches, KYOHO_PRECISION_QUAD, softenings of sources, nor sinks and forces in
+// KYOHO_MEMORY_CUDA.
 //
 // Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a field or an environment variable has a value
 // that is not allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices,
@@ -1464,6 +1465,11 @@ kyoho_result kyoho_system_neighbours(struct kyoho_system *system,
 // those beyond the highest that was written are an error. After an error in what you gave the last
 // block is still there, and no array is written; where a sum overflows or a device fails, the
 // forces on some sinks may have been.
+//
+// In a system over ranks all ranks call this, each with its own lists and sinks, any number, in
+// memory of the host and without `sources`. Addresses are those of all sources: the first rank's,
+// up to the highest that was written, then the second's and so on. An error on one rank is that of
+// all.
 //
 // Errors: as `kyoho_system_force`, and KYOHO_BAD_COUNT (offsets that decrease, do not begin with 0
 // or end with another number than that of the sinks or sources; a negative count),

@@ -31,7 +31,7 @@ from ._results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -77,8 +77,9 @@ class System(Handle):
     communicator
         A communicator of mpi4py, such as ``MPI.COMM_WORLD``, whose ranks all make the system: it is
         one, in which each rank has sources and sinks of its own, any number. All ranks call
-        :meth:`force`, :meth:`force_all`, :meth:`start`, :meth:`start_all` and :meth:`wait`, and get
-        the forces of the sources of all ranks on their own sinks; an error on one is that of all.
+        :meth:`force`, :meth:`force_all`, :meth:`force_lists`, :meth:`start`, :meth:`start_all`,
+        :meth:`start_lists` and :meth:`wait`, and get the forces of the sources of all ranks on their
+        own sinks; an error on one is that of all.
 
     Lengths, masses and times have the caller's own units, with G = 1. Arrays of bodies have a row
     for each: vectors are of shape ``(n, 3)``, scalars of shape ``(n,)``. Arrays of numpy of type
@@ -626,18 +627,24 @@ class System(Handle):
           ``(groups + 1,)``;
         - sources of this call: ``sources``, divided by ``source_offsets``.
 
-        The other parameters, and what is returned, are as in :meth:`force`.
+        Over ranks there is no ``sources``, and addresses are those of all ranks: the first one's, up to
+        the highest that was written, then the second's and so on. The other parameters, and what is
+        returned, are as in :meth:`force`.
         """
-        lists, sinks, arrays, kept = self._lists(
-            (positions, velocities, accelerations, jerks, indices, softening2),
-            sink_offsets,
-            source_offsets,
-            addresses,
-            first_addresses,
-            source_counts,
-            sources,
-        )
-        out = new_forces(self._kinds, sinks.count, arrays) if out is None else _check_out(out, sinks.count)
+        try:
+            lists, sinks, arrays, kept = self._lists(
+                (positions, velocities, accelerations, jerks, indices, softening2),
+                sink_offsets,
+                source_offsets,
+                addresses,
+                first_addresses,
+                source_counts,
+                sources,
+            )
+            out = new_forces(self._kinds, sinks.count, arrays) if out is None else _check_out(out, sinks.count)
+        except Exception:
+            self._tell_ranks(library.kyoho_system_start_lists)
+            raise
         check(library.kyoho_system_force_lists(self._own(), lists, sinks, out._structure))
         del kept
         return out
@@ -661,15 +668,19 @@ class System(Handle):
         """Begins what :meth:`force_lists` does; :meth:`wait` gives the forces. Arrays on a device
         are read until then.
         """
-        lists, sinks, arrays, kept = self._lists(
-            (positions, velocities, accelerations, jerks, indices, softening2),
-            sink_offsets,
-            source_offsets,
-            addresses,
-            first_addresses,
-            source_counts,
-            sources,
-        )
+        try:
+            lists, sinks, arrays, kept = self._lists(
+                (positions, velocities, accelerations, jerks, indices, softening2),
+                sink_offsets,
+                source_offsets,
+                addresses,
+                first_addresses,
+                source_counts,
+                sources,
+            )
+        except Exception:
+            self._tell_ranks(library.kyoho_system_start_lists)
+            raise
         check(library.kyoho_system_start_lists(self._own(), lists, sinks))
         self._started = (sinks.count, arrays, kept)
 
@@ -707,10 +718,14 @@ class System(Handle):
         check(library.kyoho_system_start_batch(self._own(), batch, sources))
         self._started = (sources.count, arrays, kept)
 
-    def _tell_ranks(self) -> None:
+    def _tell_ranks(self, start_lists: Callable[..., int] | None = None) -> None:
         """Lets a call of all ranks fail on all of them, where it fails here before the library knows."""
-        if self._ranks is not None and self._handle:
+        if self._ranks is None or not self._handle:
+            return
+        if start_lists is None:
             library.kyoho_system_start(self._handle, 0, None)
+        else:
+            start_lists(self._handle, None, None)
 
     def _sources_below(self, nj: int | None) -> int:
         if nj is not None:

@@ -112,6 +112,27 @@ def test_ranks_get_the_forces_of_all(bodies, size):
     assert on_ranks(size, work) == [None] * size
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_ranks_get_the_forces_of_interaction_lists_of_all_sources(bodies, size):
+    count = len(bodies.masses)
+    _, potentials = bodies.gravity(eps=0.1)
+
+    def work(communicator):
+        # All sources act on the first half of the sinks, none on the others.
+        with system_of(bodies, communicator) as system:
+            sinks = [own(array, communicator) for array in (bodies.positions, bodies.velocities)]
+            half, end = len(sinks[0]) // 2, len(sinks[0])
+            given = {"indices": own(bodies.indices, communicator), "softening2": 0.01, "sink_offsets": [0, half, end]}
+            system.start_lists(*sinks, addresses=range(count), source_offsets=[0, count, count], **given)
+            found = [system.wait()]
+            found.append(system.force_lists(*sinks, first_addresses=[0, 0], source_counts=[count, 0], **given))
+        for forces in found:
+            assert close(forces.potentials[:half], own(potentials, communicator)[:half])
+            assert not forces.potentials[half:].any()
+
+    assert on_ranks(size, work) == [None] * size
+
+
 def test_an_error_on_one_rank_is_that_of_all(bodies):
     def work(communicator):
         wrong = communicator.Get_rank() == 1
@@ -128,6 +149,8 @@ def test_an_error_on_one_rank_is_that_of_all(bodies):
             lambda: system.start(place, nothing or place, indices=[7]),
             lambda: system.force_all(nothing or 0.0),
             lambda: system.start_all(nothing or 0.0),
+            lambda: system.force_lists(place, place, indices=[7], sink_offsets=nothing or [0]),
+            lambda: system.start_lists(place, nothing or place, indices=[7], sink_offsets=[0]),
             lambda: (system.start(*sinks, indices=[7]), system.wait(nothing)),
         )
         for call in calls:

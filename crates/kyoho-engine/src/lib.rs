@@ -264,6 +264,11 @@ impl System {
         }
     }
 
+    /// Returns the end of the addresses that were written.
+    pub fn end_of_sources(&self) -> usize {
+        self.end
+    }
+
     /// Writes the source at an address, replacing what was there; the next block is the first to
     /// see it.
     #[inline]

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use kyoho_core::sinks::{NumberedSinks, SinkScan};
-use kyoho_core::{Block, Error, InteractionLists, ListedSources, MAX_DERIVATIVES, Result, Sinks};
+use kyoho_core::{Block, Error, Interaction, InteractionLists, ListedSources, MAX_DERIVATIVES, Result, Sinks};
 use kyoho_hal::Backend;
 
 use super::checks::{check_listed_sink, check_listed_source, check_sinks};
@@ -16,7 +16,50 @@ use super::{Stage, System, sinks};
 /// Blocks of fewer sinks are copied as a whole, in less time than parts of them are begun.
 const IN_PARTS: usize = 1 << 13;
 
+/// Fails where a body of lists is not as it should be.
+fn check_listed(interaction: &Interaction, lists: &InteractionLists, body: Checked) -> Result<()> {
+    let is_batch = lists.is_batch;
+    match (body, &lists.sources) {
+        (Checked::Sink(number), _) => check_listed_sink(interaction, (is_batch, number), &lists.sinks.sink(number)),
+        (Checked::Source(number), ListedSources::Own(own)) => {
+            check_listed_source(interaction, (is_batch, number), &own.source(number))
+        }
+        (Checked::Source(_), _) => Ok(()),
+    }
+}
+
 impl System {
+    /// Fails unless it can sum the forces of interaction lists.
+    fn require_lists(&self) -> Result<()> {
+        let interaction = &self.interaction;
+        if interaction.is_regular() || interaction.has_low_limbs() {
+            return Err(Error::Unsupported {
+                backend: self.setup().backend.name(),
+                forces: format!("interaction lists of {}", interaction.name()),
+                allowed: "full forces in single, mixed, double".into(),
+            });
+        }
+        self.refuse_softenings("interaction lists and batches")
+    }
+
+    /// Checks and copies the lists of a call in memory of the host, whose addresses are below `end` and
+    /// need not be those of this system.
+    pub fn copy_lists(
+        &self,
+        lists: &mut InteractionLists,
+        sinks: &GivenBodies,
+        given: &GivenLists,
+        end: usize,
+    ) -> Result<()> {
+        self.require_lists()?;
+        let (interaction, threads) = (&*self.interaction, &self.threads);
+        lists::make_groups(lists, given, (sinks.count, false), end, threads)?;
+        lists::prepare(lists, given, (sinks, false), interaction)?;
+        let all = 0..lists.groups.len();
+        let check = |lists: &InteractionLists, body: Checked| check_listed(interaction, lists, body);
+        lists::copy(lists, given, (sinks, end), (&all, false), interaction, threads, check)
+    }
+
     /// Checks and copies the lists of a call and begins its forces.
     pub(super) fn start_given(
         &mut self,
@@ -26,14 +69,7 @@ impl System {
     ) -> Result<()> {
         self.require_no_block("start")?;
         let interaction = self.interaction.clone();
-        if interaction.is_regular() || interaction.has_low_limbs() {
-            return Err(Error::Unsupported {
-                backend: self.setup().backend.name(),
-                forces: format!("interaction lists of {}", interaction.name()),
-                allowed: "full forces in single, mixed, double".into(),
-            });
-        }
-        self.refuse_softenings("interaction lists and batches")?;
+        self.require_lists()?;
         let end = self.end;
         // A device checks what lies there while the host's groups are made. Whatever is wrong, it is
         // waited for.
@@ -61,13 +97,7 @@ impl System {
         self.receive_forces(sinks, given, &mut checks)?;
         let pairs = self.candidate_lists.pairs();
         let on_host = self.choose(pairs, self.candidate_lists.is_on_device(), true)?;
-        let check = |lists: &InteractionLists, body: Checked| match body {
-            Checked::Sink(number) => check_listed_sink(&interaction, (is_batch, number), &lists.sinks.sink(number)),
-            Checked::Source(number) => match &lists.sources {
-                ListedSources::Own(own) => check_listed_source(&interaction, (is_batch, number), &own.source(number)),
-                _ => Ok(()),
-            },
-        };
+        let check = |lists: &InteractionLists, body: Checked| check_listed(&interaction, lists, body);
         let threads = self.threads.clone();
         let for_device = !on_host && self.setup().backend != Backend::Cpu;
         let copy = |lists: &mut InteractionLists, groups: &Range<usize>| {

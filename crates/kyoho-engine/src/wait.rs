@@ -52,6 +52,15 @@ impl System {
         })
     }
 
+    /// Waits for the forces as [`System::wait_each`] does, and hands over also sums that are infinite or
+    /// no number: the caller has to look for them.
+    pub fn wait_each_unchecked(&mut self, mut take: impl FnMut(usize, Forces)) -> Result<()> {
+        self.wait_for_all(|system, sums, sinks| {
+            take(sinks.start, Forces::of(sums, sinks, &system.interaction));
+            Ok(())
+        })
+    }
+
     /// Waits for the forces as [`System::wait_each`] does. Where they are many, several threads
     /// take some each, up to twelve of [`Setup::threads`](crate::Setup::threads).
     pub fn wait_each_on_threads(&mut self, take: impl Fn(usize, Forces) + Sync) -> Result<()> {

@@ -41,6 +41,8 @@ pub enum Call {
     Tree = 11,
     /// All ranks tell numbers.
     Tell = 12,
+    /// The forces of interaction lists begin.
+    StartLists = 13,
 }
 
 impl Call {
@@ -59,6 +61,7 @@ impl Call {
             10 => "shares bytes",
             11 => "sums by a tree",
             12 => "tells numbers",
+            13 => "starts interaction lists",
             _ => "does what this version does not know",
         }
     }

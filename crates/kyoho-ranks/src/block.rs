@@ -1,5 +1,7 @@
 //! The blocks of all ranks: sinks go to all, and sums come back.
 
+use std::ops::Range;
+
 use kyoho_core::forces::check_finite;
 use kyoho_core::memory::Paged;
 use kyoho_core::sinks::{self, FromFn};
@@ -11,16 +13,27 @@ use kyoho_hal::threads::Threads;
 
 use crate::agreement::Call;
 use crate::exchange::Messages;
+use crate::pieces::Pieces;
 use crate::{Asked, Communicator, Ranks, trees};
 
 /// A block that was started on this rank.
 pub struct RankBlock {
     /// The reason why it could not be started here.
-    failed: Option<Error>,
+    pub failed: Option<Error>,
     /// Whether some sink of some rank has a radius.
     pub radius: bool,
-    /// Whether its sums are there already, by a tree.
-    pub by_tree: bool,
+    pub kind: BlockKind,
+}
+
+/// How the forces of a block are summed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BlockKind {
+    /// Directly. Ranks exchange a piece at a time.
+    Direct(Pieces),
+    /// By a tree. The sums are there when it has begun.
+    Tree,
+    /// By interaction lists.
+    Lists,
 }
 
 /// The rows that a thread takes at a time.
@@ -30,15 +43,17 @@ const PIECE: usize = 1 << 12;
 pub struct Buffers {
     /// They copy and add the rows of this rank.
     pub threads: Threads,
-    /// The sinks of all ranks.
+    /// The sinks of all ranks, piece after piece.
     gathered: Sinks,
     /// The number of sinks of each rank.
     pub counts: Vec<usize>,
     /// The number of sinks of this rank, once for each.
     pub own_counts: Vec<usize>,
+    /// The number of sinks of each rank in a piece.
+    counts_of_piece: Vec<usize>,
     /// Rows of sums on the sinks of all ranks, and those of all ranks on the sinks of this one.
-    sent: Paged<f64>,
-    received: Paged<f64>,
+    pub sent: Paged<f64>,
+    pub received: Paged<f64>,
     /// The sums on the sinks of this rank.
     pub sums: Sums,
     pub messages: Messages,
@@ -60,6 +75,7 @@ impl Buffers {
             gathered: Sinks::default(),
             counts: counts()?,
             own_counts: counts()?,
+            counts_of_piece: counts()?,
             sent: Paged::default(),
             received: Paged::default(),
             sums: Sums::default(),
@@ -115,6 +131,12 @@ pub fn not_over_ranks(system: &System, work: &str) -> Error {
 }
 
 impl Ranks {
+    /// Fails if a block is under way.
+    pub fn require_no_block(&self) -> Result<()> {
+        let when = "while a block is under way; wait for it first";
+        if self.block.is_some() { Err(Error::CallOrder { call: "start", when }) } else { Ok(()) }
+    }
+
     /// Begins a block of the sinks of all ranks, as [`RankedSystem::start`](crate::RankedSystem)
     /// says.
     pub fn start(
@@ -122,11 +144,8 @@ impl Ranks {
         system: &mut System,
         own: impl FnOnce(&mut System, &mut Sinks) -> Result<Asked>,
     ) -> Result<()> {
-        let when = "while a block is under way; wait for it first";
-        let asked = match self.block {
-            Some(_) => Err(Error::CallOrder { call: "start", when }),
-            None => self.require_cpu_of_trees(system).and_then(|()| own(system, &mut self.own)),
-        };
+        let free = self.require_no_block().and_then(|()| self.require_cpu_of_trees(system));
+        let asked = free.and_then(|()| own(system, &mut self.own));
         let tree = trees::told(self.tree);
         let told = asked.as_ref().map(|asked| {
             let criterion = asked.neighbour_criterion as u64;
@@ -154,18 +173,22 @@ impl Ranks {
         if let Some(asked_of_tree) = self.tree_of_block(system)? {
             self.sum_by_tree(system, &asked, asked_of_tree)?;
             self.lists.forget();
-            self.block = Some(RankBlock { failed: None, radius, by_tree: true });
+            self.block = Some(RankBlock { failed: None, radius, kind: BlockKind::Tree });
             return Ok(());
         }
         self.make_room(system.interaction())?;
-        let gathered = self.gather_sinks(system.interaction());
+        // Lists are those of the sinks in the order of ranks.
+        let has_lists = radius && system.interaction().has_lists();
+        let counts = &self.buffers.counts;
+        let pieces = if has_lists { Pieces::one(self.buffers.most()) } else { Pieces::of(counts) };
+        let gathered = self.gather_sinks(system.interaction(), pieces);
         self.note(gathered)?;
         self.lists.forget();
         system.set_neighbour_criterion(asked.neighbour_criterion);
         let all = self.buffers.gathered.all();
         let sink = FromFn(|number| all.get(number));
         let started = system.start_numbered(asked.nj, asked.skip_own_index, all.len(), &sink);
-        self.block = Some(RankBlock { failed: started.err(), radius, by_tree: false });
+        self.block = Some(RankBlock { failed: started.err(), radius, kind: BlockKind::Direct(pieces) });
         Ok(())
     }
 
@@ -184,70 +207,122 @@ impl Ranks {
         Ok(())
     }
 
-    /// Gives all ranks the sinks of each, in the order of ranks.
-    fn gather_sinks(&mut self, interaction: &Interaction) -> Result<()> {
+    /// Gives all ranks the sinks of each.
+    fn gather_sinks(&mut self, interaction: &Interaction, pieces: Pieces) -> Result<()> {
         let Ranks { communicator, buffers, own, .. } = self;
-        let Buffers { gathered, counts, messages, .. } = buffers;
+        let Buffers { gathered, counts, counts_of_piece, messages, .. } = buffers;
         gathered.make_room(counts.iter().sum(), interaction)?;
-        let width = sinks::width(interaction) * size_of::<f64>();
-        let rows = (bytemuck::cast_slice(own.all().numbers()), bytemuck::cast_slice_mut(gathered.numbers_mut()));
-        messages.all_gather(&mut **communicator, rows, counts, width)
+        let (numbers, width) = (own.all().numbers(), sinks::width(interaction));
+        for piece in 0..pieces.count {
+            pieces.counts_of(counts, piece, counts_of_piece);
+            let (part, places) = (pieces.part(own.len(), piece), pieces.places(counts, piece));
+            let own = &numbers[part.start * width..part.end * width];
+            let all = &mut gathered.numbers_mut()[places.start * width..places.end * width];
+            let rows = (bytemuck::cast_slice(own), bytemuck::cast_slice_mut(all));
+            messages.all_gather(&mut **communicator, rows, counts_of_piece, width * size_of::<f64>())?;
+        }
+        Ok(())
     }
 
     /// Ends the block of all ranks, as [`RankedSystem::wait`](crate::RankedSystem) says.
     pub fn wait(&mut self, system: &mut System, ready: Result<()>, take: impl FnOnce(Forces)) -> Result<()> {
+        let interaction = system.interaction().clone();
         let block = self.block.take();
-        let (radius, by_tree) = block.as_ref().map_or((false, false), |block| (block.radius, block.by_tree));
+        let (kind, radius) = block.as_ref().map_or((BlockKind::Tree, false), |block| (block.kind, block.radius));
         let waited = match block {
             None => Err(Error::CallOrder { call: "wait", when: "without start" }),
-            Some(RankBlock { failed: Some(error), .. }) => Err(error),
-            Some(_) if by_tree => check_finite(&self.buffers.sums, 0..self.own.len(), system.interaction()),
-            Some(_) => self.wait_here(system),
+            Some(RankBlock { failed, .. }) => match kind {
+                BlockKind::Direct(pieces) => self.wait_here(system, pieces, failed),
+                BlockKind::Tree => check_finite(&self.buffers.sums, 0..self.own.len(), &interaction).map(|()| false),
+                BlockKind::Lists => self.wait_for_lists(system, failed).map(|()| false),
+            },
         };
-        self.agree(Call::Wait, ready.and(waited).map(|()| [0; 5]))?;
-        if !by_tree {
-            let exchanged = self.exchange_sums(system.interaction());
-            self.note(exchanged)?;
-        }
-        if radius && system.interaction().has_lists() {
+        let told = waited.map(|again| [u64::from(again), 0, 0, 0, 0]);
+        self.agree(Call::Wait, ready.and(told))?;
+        let again = self.agreement.told().any(|told| told[0] != 0);
+        let exchanged = match kind {
+            BlockKind::Direct(pieces) => {
+                let first = if again { 0 } else { pieces.count - 1 };
+                (first..pieces.count).try_for_each(|piece| self.exchange_sums(&interaction, pieces, piece))
+            }
+            BlockKind::Tree => Ok(()),
+            BlockKind::Lists => self.exchange_lists_sums(&interaction),
+        };
+        self.note(exchanged)?;
+        if radius && interaction.has_lists() {
             self.make_lists(system)?;
         }
-        let own = self.own.len();
-        self.lists.follow(own);
-        take(Forces::of(&self.buffers.sums, 0..own, system.interaction()));
+        let mut own = self.own.len();
+        match kind {
+            BlockKind::Lists => own = self.sinks_of_lists(),
+            _ => self.lists.follow(own),
+        }
+        take(Forces::of(&self.buffers.sums, 0..own, &interaction));
         Ok(())
     }
 
-    /// Waits for the sums of this rank's sources and puts them in rows.
-    fn wait_here(&mut self, system: &mut System) -> Result<()> {
-        let forces = system.wait()?;
-        let interaction = forces.interaction;
-        let n_sums = interaction.n_sums();
-        put_rows(&mut self.buffers.sent, &forces, &self.buffers.threads);
+    /// Waits for the sums of this rank's sources and puts them in rows. As they come, ranks exchange all
+    /// pieces but the last one, and by the agreement before that each learns whether another rank failed.
+    /// Returns whether sums came a second time, from other devices, after they were exchanged.
+    fn wait_here(&mut self, system: &mut System, pieces: Pieces, failed: Option<Error>) -> Result<bool> {
+        let interaction = system.interaction().clone();
+        let (width, n_sums, total) = (width_of(&interaction), interaction.n_sums(), self.buffers.total());
+        self.buffers.sent.set_length(total * width);
+        self.buffers.sums.resize(self.own.len(), n_sums, interaction.nearest);
+        let (mut exchanged, mut lost, mut again) = (0, Ok(()), false);
+        let mut exchange_below = |ranks: &mut Ranks, sinks: usize| {
+            while exchanged + 1 < pieces.count && pieces.places(&ranks.buffers.counts, exchanged).end <= sinks {
+                let outcome = if lost.is_ok() { ranks.exchange_sums(&interaction, pieces, exchanged) } else { Ok(()) };
+                lost = std::mem::replace(&mut lost, Ok(())).and(outcome);
+                exchanged += 1;
+            }
+            exchanged > 0
+        };
         // No rank may find later, alone, that a sum of all is infinite.
         let largest = f64::MAX / self.communicator.size() as f64;
-        let Some(place) = forces.values.iter().position(|value| value.abs() > largest) else { return Ok(()) };
+        let mut too_large = None;
+        let started = failed.map_or(Ok(()), Err);
+        let waited = started.and_then(|()| {
+            system.wait_each_unchecked(|first, forces| {
+                if first == 0 {
+                    again = exchange_below(self, 0);
+                    too_large = None;
+                }
+                put_rows(&mut self.buffers.sent[first * width..], &forces, &self.buffers.threads);
+                let place = forces.values.iter().position(|value| value.is_nan() || value.abs() > largest);
+                too_large = too_large.or(place.map(|place| (first + place / n_sums, forces.values[place])));
+                exchange_below(self, first + forces.len());
+            })
+        });
+        // The others wait for the rows of a rank that failed, too.
+        exchange_below(self, total);
+        lost.and(waited)?;
+        let Some((place, value)) = too_large else { return Ok(again) };
         Err(Error::OutOfRange {
-            what: format!("a sum on sink {} of all ranks", place / n_sums),
-            value: forces.values[place],
+            what: format!("a sum on sink {} of all ranks", pieces.number_of(&self.buffers.counts, place)),
+            value,
             precision: interaction.precision.name(),
             allowed: format!("magnitudes up to {largest:e}"),
         })
     }
 
-    /// Gives each rank all sums on its sinks, and adds them as those of several devices are added.
-    fn exchange_sums(&mut self, interaction: &Interaction) -> Result<()> {
+    /// Gives each rank the sums on its sinks of a piece, and adds them as those of several devices are
+    /// added.
+    fn exchange_sums(&mut self, interaction: &Interaction, pieces: Pieces, piece: usize) -> Result<()> {
         let Ranks { communicator, buffers, own, .. } = self;
         let (width, n_sums, size) = (width_of(interaction), interaction.n_sums(), communicator.size());
-        let most = buffers.most();
-        let Buffers { threads, counts, own_counts, sent, received, sums, messages, .. } = buffers;
-        own_counts.fill(own.len());
-        received.set_length(size * own.len() * width);
+        let Buffers { threads, counts, own_counts, counts_of_piece, sent, received, sums, messages, .. } = buffers;
+        let (part, places) = (pieces.part(own.len(), piece), pieces.places(counts, piece));
+        pieces.counts_of(counts, piece, counts_of_piece);
+        own_counts.fill(part.len());
+        received.set_length(size * part.len() * width);
+        let sent = bytemuck::cast_slice(&sent[places.start * width..places.end * width]);
         let to = (bytemuck::cast_slice_mut(received), &own_counts[..]);
+        let most = counts_of_piece.iter().copied().max().unwrap_or(0);
         let bytes = width * size_of::<f64>();
-        messages.all_to_all(&mut **communicator, (bytemuck::cast_slice(sent), counts), to, bytes, most)?;
-        join(received, (size, own.len()), (width, n_sums), threads);
-        put(received, own.len(), sums, interaction, threads);
+        messages.all_to_all(&mut **communicator, (sent, counts_of_piece), to, bytes, most)?;
+        join(received, (size, part.len()), (width, n_sums), threads);
+        put(received, part, sums, interaction, threads);
         Ok(())
     }
 }
@@ -267,11 +342,10 @@ pub fn join(received: &mut [f64], (size, sinks): (usize, usize), (width, n_sums)
     }
 }
 
-/// Puts the forces of some sinks in rows, for which there is room.
-pub fn put_rows(rows: &mut Paged<f64>, forces: &Forces, threads: &Threads) {
+/// Puts the forces of some sinks in the first rows.
+pub fn put_rows(rows: &mut [f64], forces: &Forces, threads: &Threads) {
     let interaction = forces.interaction;
     let (width, n_sums) = (width_of(interaction), interaction.n_sums());
-    rows.set_length(forces.len() * width);
     let pieces = rows.chunks_mut(PIECE * width).zip(forces.values.chunks(PIECE * n_sums)).enumerate();
     threads.each(pieces, |(piece, (rows, values))| {
         let nearest = forces.nearest.iter().skip(piece * PIECE);
@@ -284,17 +358,18 @@ pub fn put_rows(rows: &mut Paged<f64>, forces: &Forces, threads: &Threads) {
     });
 }
 
-/// Puts the rows of so many sinks in their sums, for which there is room.
-pub fn put(rows: &[f64], sinks: usize, sums: &mut Sums, interaction: &Interaction, threads: &Threads) {
+/// Puts the rows of some sinks in their sums.
+pub fn put(rows: &[f64], sinks: Range<usize>, sums: &mut Sums, interaction: &Interaction, threads: &Threads) {
     let (width, n_sums) = (width_of(interaction), interaction.n_sums());
-    sums.resize(sinks, n_sums, interaction.nearest);
-    let rows = || rows[..sinks * width].chunks(PIECE * width);
-    threads.each(sums.values.chunks_mut(PIECE * n_sums).zip(rows()), |(values, rows)| {
+    let rows = || rows[..sinks.len() * width].chunks(PIECE * width);
+    let values = &mut sums.values[sinks.start * n_sums..sinks.end * n_sums];
+    threads.each(values.chunks_mut(PIECE * n_sums).zip(rows()), |(values, rows)| {
         for (sums, row) in values.chunks_exact_mut(n_sums).zip(rows.chunks_exact(width)) {
             sums.copy_from_slice(&row[..n_sums]);
         }
     });
-    threads.each(sums.nearest.chunks_mut(PIECE).zip(rows()), |(nearest, rows)| {
+    let nearest = if interaction.nearest { &mut sums.nearest[sinks.clone()] } else { &mut [] };
+    threads.each(nearest.chunks_mut(PIECE).zip(rows()), |(nearest, rows)| {
         for (nearest, row) in nearest.iter_mut().zip(rows.chunks_exact(width)) {
             *nearest = Nearest::new(row[n_sums], row[n_sums + 1] as i32);
         }

@@ -3,8 +3,9 @@
 //! A rank has a [`System`] with its own sources. The sinks of a block go to all ranks, each sums its
 //! own sources on all of them, and a rank gets the sums on its own sinks back and adds them, in the
 //! order in which the sums of several devices are added. By a tree, in `trees`, copies of sources and
-//! sinks go to `domains` instead, and forces come back. Nothing here knows how ranks speak: that is the
-//! [`Communicator`], which callers give, or [`threads`] for tests.
+//! sinks go to `domains` instead, and forces come back. Of `interaction_lists` a rank gets the groups
+//! that have some of its sources. Nothing here knows how ranks speak: that is the [`Communicator`],
+//! which callers give, or [`threads`] for tests.
 //!
 //! A [`Team`] are ranks that do the same work. Its [`SharedSystem`] has the sources of one process, which
 //! all ranks know and of which each sums its share, or bodies that each rank keeps for itself.
@@ -17,8 +18,10 @@ mod block;
 mod domains;
 mod exchange;
 mod exclusion;
+mod interaction_lists;
 mod neighbours;
 mod own_bodies;
+mod pieces;
 mod shared;
 mod team;
 pub mod threads;
@@ -26,7 +29,7 @@ mod trees;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use kyoho_core::{BufferPool, Error, Forces, Level, NeighbourCriterion, Result, Sinks, TreeAccuracy};
+use kyoho_core::{BufferPool, Error, Forces, InteractionLists, Level, NeighbourCriterion, Result, Sinks, TreeAccuracy};
 use kyoho_engine::System;
 use kyoho_hal::threads::Threads;
 use kyoho_trees::cpu::domain::DomainForces;
@@ -34,6 +37,7 @@ use kyoho_trees::cpu::domain::DomainForces;
 use agreement::{Agreement, Call};
 pub use agreement::{Complaint, complaint, digest};
 use block::{Buffers, RankBlock, not_over_ranks};
+use interaction_lists::SharedLists;
 use neighbours::RankLists;
 pub use shared::SharedSystem;
 pub use team::Team;
@@ -100,6 +104,7 @@ struct Ranks {
     pairs: u64,
     buffers: Buffers,
     lists: RankLists,
+    shared_lists: SharedLists,
     /// The accuracy of forces by a tree, if blocks of many pairs take one. This rank's system has none.
     tree: Option<TreeAccuracy>,
     /// What this rank does of them, by so many threads and an instruction set.
@@ -124,10 +129,22 @@ impl RankedSystem {
         let size = communicator.size();
         let room = Agreement::new(size).and_then(|agreement| Ok((agreement, Buffers::new(size)?)));
         let (agreement, buffers) = room.inspect_err(|_| communicator.abort())?;
-        let (own, lists) = (Sinks::default(), RankLists::default());
+        let (own, lists, shared_lists) = (Sinks::default(), RankLists::default(), SharedLists::default());
         let (tree, domain, pool, lost) = (None, None, BufferPool::default(), None);
-        let mut ranks =
-            Ranks { communicator, agreement, own, block: None, pairs: 0, buffers, lists, tree, domain, pool, lost };
+        let mut ranks = Ranks {
+            communicator,
+            agreement,
+            own,
+            block: None,
+            pairs: 0,
+            buffers,
+            lists,
+            shared_lists,
+            tree,
+            domain,
+            pool,
+            lost,
+        };
         let made = made.and_then(|mut system| {
             block::require_kind(&system)?;
             ranks.tree = system.tree();
@@ -180,6 +197,18 @@ impl RankedSystem {
     /// An error on one rank is that of all. If a device fails here, [`RankedSystem::wait`] tells.
     pub fn start(&mut self, own: impl FnOnce(&mut System, &mut Sinks) -> Result<Asked>) -> Result<()> {
         self.together(|system, ranks| ranks.start(system, own))
+    }
+
+    /// Begins the forces of the interaction lists of all ranks. The addresses in them are those of all
+    /// sources: the first rank's, up to the highest that was written, then the second's and so on.
+    /// `own` gets the end of all, copies the lists of this rank, and returns whether they leave out
+    /// sources with a sink's index. All ranks call this, also those without sinks, and
+    /// [`RankedSystem::wait`].
+    pub fn start_lists(
+        &mut self,
+        own: impl FnOnce(&mut System, usize, &mut InteractionLists) -> Result<bool>,
+    ) -> Result<()> {
+        self.together(|system, ranks| ranks.start_lists(system, own))
     }
 
     /// Waits for the forces of the block and calls `take` with those on this rank's sinks. All ranks

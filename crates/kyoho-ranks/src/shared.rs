@@ -104,7 +104,9 @@ impl Share {
         let by_parts = sinks * width_of(&interaction) * size_of::<f64>() * size > FEW_BYTES;
         let waited = started.and_then(|()| system.wait().map(drop)).and_then(|()| {
             self.make_room(sinks, &interaction, by_parts)?;
-            put_rows(&mut self.rows, &system.forces()?, &self.threads);
+            let forces = system.forces()?;
+            self.rows.set_length(sinks * width_of(&interaction));
+            put_rows(&mut self.rows, &forces, &self.threads);
             Ok([told[0], told[1], told[2], told[3], 0])
         });
         let team = self.team.clone();
@@ -153,7 +155,8 @@ impl Share {
             messages.all_gather(communicator, (added, bytemuck::cast_slice_mut(&mut self.rows)), &self.parts, bytes)?;
         }
         let added = if by_parts { &self.rows } else { &self.received };
-        put(added, sinks, &mut self.sums, interaction, &self.threads);
+        self.sums.resize(sinks, n_sums, interaction.nearest);
+        put(added, 0..sinks, &mut self.sums, interaction, &self.threads);
         Ok(())
     }
 }

@@ -17,6 +17,9 @@ type Kind = (Order, Precision, Scope);
 /// A body as a source, with its address, and as a sink.
 type Body = (usize, Source, Sink);
 
+/// The sources and sinks of a rank.
+type Share = (Vec<Body>, Vec<Sink>);
+
 const FULL: Kind = (Order::Fourth, Precision::Double, Scope::Full);
 
 /// What a rank, or one process, finds: numbers of all its sinks, nearest sources, neighbour lists.
@@ -117,12 +120,7 @@ fn over(communicator: ThreadRank, kind: Kind) -> RankedSystem {
 }
 
 /// Returns what all ranks find together, each with its share of sources and of sinks.
-fn together(
-    kind: Kind,
-    manners: Manners,
-    shares: &[(Vec<Body>, Vec<Sink>)],
-    nj_of: impl Fn(&[Body]) -> usize + Sync,
-) -> Found {
+fn together(kind: Kind, manners: Manners, shares: &[Share], nj_of: impl Fn(&[Body]) -> usize + Sync) -> Found {
     let found = on_ranks(shares.len(), manners, |rank, communicator| {
         let mut system = over(communicator, kind);
         let (sources, sinks) = &shares[rank];
@@ -143,7 +141,7 @@ fn require_near(found: &Found, expected: &Found, tolerance: f64) {
 
 /// Shares bodies out: to ranks in turn, so that the last rank has neither sources nor sinks, with
 /// addresses of each rank's own; sinks go to other ranks than their sources.
-fn dealt(bodies: &[Body], size: usize) -> Vec<(Vec<Body>, Vec<Sink>)> {
+fn dealt(bodies: &[Body], size: usize) -> Vec<Share> {
     let mut shares = vec![(Vec::new(), Vec::new()); size];
     let busy = if size > 2 { size - 1 } else { size };
     for (number, (_, source, sink)) in bodies.iter().enumerate() {
@@ -180,7 +178,7 @@ fn regular_forces_and_their_lists_are_those_of_one_process() {
 }
 
 /// A rank with whole sets of slices, at the addresses of one process.
-fn by_slices(bodies: &[Body], size: usize) -> Vec<(Vec<Body>, Vec<Sink>)> {
+fn by_slices(bodies: &[Body], size: usize) -> Vec<Share> {
     let sources = |rank| bodies.iter().filter(|(address, ..)| address / 256 % size == rank).copied().collect();
     let cut = |rank| bodies.len() * rank / size;
     (0..size).map(|rank| (sources(rank), sinks(&bodies[cut(rank)..cut(rank + 1)]))).collect()
@@ -231,6 +229,46 @@ fn several_threads_of_a_rank_add_the_sums_on_many_sinks() {
     let all = found.into_iter().fold(Found::default(), Found::and);
     require_near(&all, &expected, 1e-13);
     assert!(all.nearest == expected.nearest);
+}
+
+/// Shares of 60 sources on three ranks, and of so many sinks that ranks exchange their sums in pieces.
+fn in_pieces() -> (Vec<Body>, Vec<Share>) {
+    let mut bodies = bodies(80_000);
+    bodies.iter_mut().for_each(|(.., sink)| sink.radius2 = 0.0);
+    let cuts = [0, 0, 55_000, 80_000];
+    let shares =
+        (0..3).map(|rank| (bodies[20 * rank..20 * (rank + 1)].to_vec(), sinks(&bodies[cuts[rank]..cuts[rank + 1]])));
+    let shares = shares.collect();
+    (bodies, shares)
+}
+
+#[test]
+fn ranks_exchange_sums_on_many_sinks_in_pieces() {
+    let (bodies, shares) = in_pieces();
+    let expected = alone(FULL, &bodies[..60], &sinks(&bodies));
+    let found = together(FULL, Manners::default(), &shares, |_| 60);
+    assert_eq!(found.nearest, expected.nearest);
+    require_near(&found, &Found { lists: found.lists.clone(), ..expected }, 1e-13);
+    let late = Manners { most_bytes: 1 << 20, is_late: true, fails_at: None };
+    assert!(together(FULL, late, &shares, |_| 60) == found);
+}
+
+#[test]
+fn an_error_in_a_piece_is_that_of_all_ranks_and_names_the_sink() {
+    let (_, mut shares) = in_pieces();
+    let near = shares[2].0[3].1.coefficients[0];
+    shares[2].0[3].1.mass = 1e300;
+    // The second rank has the first 55000 sinks.
+    shares[2].1[24_000].derivatives[0] = near.map(|component| component + 1e-9);
+    shares[2].1[24_000].softening2 = 0.0;
+    let errors = on_ranks(3, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        write(system.own(), &shares[rank].0);
+        let failed = force(&mut system, 60, &shares[rank].1);
+        force(&mut system, 60, &shares[rank].1[..10.min(shares[rank].1.len())]).unwrap();
+        failed.map(|_| ())
+    });
+    require_same_error(&errors, 2, ResultCode::OutOfRange, "a sum on sink 79000 of all ranks is");
 }
 
 #[test]
@@ -327,9 +365,10 @@ fn calls_in_another_order_end_on_all_ranks() {
 #[test]
 fn no_rank_waits_for_one_that_failed_or_left() {
     let bodies = bodies(40);
-    let shares = dealt(&bodies, 3);
+    let few = dealt(&bodies, 3);
+    let (_, many) = in_pieces();
     let mut outcomes = Vec::new();
-    for fails_at in 0..9 {
+    for (shares, fails_at) in (0..9).map(|number| (&few, number)).chain((4..12).map(|number| (&many, number))) {
         let found = on_ranks(3, Manners::default(), |rank, mut communicator| {
             communicator.manners.fails_at = (rank == 1).then_some(fails_at);
             let made = RankedSystem::over(Box::new(communicator), Ok(system(FULL)));

@@ -10,7 +10,7 @@ use kyoho::{Setup, System};
 use kyoho_core::sinks::FromFn;
 use kyoho_core::{Error, NeighbourCriterion, Order, Result, ResultCode, Sink, Source, TreeAccuracy};
 use kyoho_hal::Backend;
-use kyoho_ranks::threads::ThreadRank;
+use kyoho_ranks::threads::{Manners, ThreadRank, on_ranks};
 use kyoho_ranks::{Asked, RankedSystem};
 use kyoho_verify::models::{grid, sinks_of};
 
@@ -98,6 +98,36 @@ fn where_another_backend_goes_on_no_rank_sees_a_failure() {
         fakes.fail(at, 0, How::Breaks);
         for (found, expected) in two_blocks(&fakes, true).into_iter().zip(&expected) {
             assert_eq!(found, *expected, "{at:?}");
+        }
+    }
+}
+
+/// Returns the forces of each rank on so many sinks that ranks exchange them in pieces. A device of
+/// rank 1 has what `fakes` says.
+fn many_sinks(fakes: &Fakes, fall_back: bool) -> Vec<Result<Vec<f64>>> {
+    let sources = grid(1, 6);
+    let sinks: Vec<Sink> = sinks_of(&sources, 0.01).into_iter().cycle().take(22_000).collect();
+    on_ranks(3, Manners::default(), |rank, communicator| {
+        let machine = if rank == 1 { fakes.clone() } else { Fakes::new(50) };
+        let made = System::on(Box::new(machine), &setup(fall_back));
+        let mut system = RankedSystem::over(Box::new(communicator), made).unwrap();
+        system.own().set_source(0, &sources[rank]).unwrap();
+        start(&mut system, 1, &sinks)?;
+        let mut values = Vec::new();
+        system.wait(Ok(()), |forces| values = forces.values.to_vec())?;
+        Ok(values)
+    })
+}
+
+#[test]
+fn a_device_that_fails_after_some_pieces_were_exchanged_changes_no_force() {
+    let expected = many_sinks(&Fakes::new(50).with_pieces_of(1 << 13), false);
+    assert!(expected.iter().all(Result::is_ok));
+    for at in [At::Part, At::Wait] {
+        for number in [0, 2, 4] {
+            let fakes = Fakes::new(50).with_pieces_of(1 << 13);
+            fakes.fail(at, number, How::Breaks);
+            assert!(many_sinks(&fakes, true) == expected, "{at:?} {number}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Forces and neighbours, whole arrays a call.
 
-mod over_ranks;
+pub(super) mod over_ranks;
 
 use crate::abi::arrays;
 use crate::abi::boundary::{self, required};
@@ -302,7 +302,7 @@ impl SinkRows {
 }
 
 /// The arrays of `kyoho_forces`, of doubles or of two doubles for each number.
-enum AnyForceRows {
+pub(super) enum AnyForceRows {
     Doubles(ForceRows),
     Quad(ForceRows<DoubleDouble>),
 }
@@ -312,7 +312,7 @@ impl AnyForceRows {
     ///
     /// # Safety
     /// The pointer is null or points to a structure.
-    unsafe fn of(system: &System, forces: *const kyoho_forces) -> Result<AnyForceRows> {
+    pub unsafe fn of(system: &System, forces: *const kyoho_forces) -> Result<AnyForceRows> {
         // SAFETY: the caller's promise.
         let to = &unsafe { read("forces", forces) }?;
         if is_in_limbs("kyoho_forces", to.number_type, to.reserved, system.interaction())? {

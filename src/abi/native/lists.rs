@@ -6,14 +6,14 @@ use kyoho_engine::System;
 use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, SourceDivision};
 use kyoho_pairs::{ListedPairs, PairLists};
 
-use super::block::{ForceRows, SinkRows, criterion};
-use super::call_on_one;
+use super::block::{AnyForceRows, ForceRows, SinkRows, criterion, over_ranks};
 use super::rows::{BodyRows, Rows, bodies_on_device, copy_into, element};
 use super::sources::SourceRows;
 use super::structures::{
     bad_field, kyoho_batch, kyoho_forces, kyoho_lists, kyoho_sinks, kyoho_sources, place_of, read,
 };
 use super::system::kyoho_system;
+use super::{call_on_one, call_on_ranks};
 
 /// Computes the forces on groups of sinks, on each of which act the sources of its own list alone,
 /// predicted to the system's time. No bit of the forces on a group depends on the other groups of
@@ -24,6 +24,11 @@ use super::system::kyoho_system;
 /// those beyond the highest that was written are an error. After an error in what you gave the last
 /// block is still there, and no array is written; where a sum overflows or a device fails, the
 /// forces on some sinks may have been.
+///
+/// In a system over ranks all ranks call this, each with its own lists and sinks, any number, in
+/// memory of the host and without `sources`. Addresses are those of all sources: the first rank's,
+/// up to the highest that was written, then the second's and so on. An error on one rank is that of
+/// all.
 ///
 /// Errors: as `kyoho_system_force`, and KYOHO_BAD_COUNT (offsets that decrease, do not begin with 0
 /// or end with another number than that of the sinks or sources; a negative count),
@@ -36,14 +41,21 @@ pub unsafe extern "C" fn kyoho_system_force_lists(
     sinks: *const kyoho_sinks,
     forces: *const kyoho_forces,
 ) -> ResultCode {
-    call_on_one(system, "interaction lists", |system| {
+    call_on_ranks(system, |system| {
+        if system.is_over_ranks() {
+            // SAFETY: null or a structure.
+            let rows = unsafe { AnyForceRows::of(system.own(), forces) };
+            // SAFETY: null or structures whose arrays have as many elements as they should.
+            return unsafe { over_ranks::force_lists(system, rows, lists, sinks) };
+        }
+        let system = system.own();
         // SAFETY: null or a structure.
         let rows = ForceRows::aligned(system, &unsafe { read("forces", forces) }?)?;
         // SAFETY: null or structures.
         let (lists, sinks) = unsafe { (read("lists", lists)?, read("sinks", sinks)?) };
         // SAFETY: the arrays have as many elements as they should, those of forces one for each sink, by
         // the caller's promise.
-        unsafe { rows.receive(system, |system| start_lists(system, &lists, &sinks)) }
+        unsafe { rows.receive(system, |system| give_lists(system, &lists, &sinks, start)) }
     })
 }
 
@@ -59,11 +71,15 @@ pub unsafe extern "C" fn kyoho_system_start_lists(
     lists: *const kyoho_lists,
     sinks: *const kyoho_sinks,
 ) -> ResultCode {
-    call_on_one(system, "interaction lists", |system| {
+    call_on_ranks(system, |system| {
+        if system.is_over_ranks() {
+            // SAFETY: null or structures whose arrays have as many elements as they should.
+            return unsafe { over_ranks::start_lists(system, Ok(()), lists, sinks) };
+        }
         // SAFETY: null or structures.
         let (lists, sinks) = unsafe { (read("lists", lists)?, read("sinks", sinks)?) };
         // SAFETY: the arrays have as many elements as they should, by the caller's promise.
-        unsafe { start_lists(system, &lists, &sinks) }
+        unsafe { give_lists(system.own(), &lists, &sinks, start) }
     })
 }
 
@@ -117,11 +133,21 @@ pub unsafe extern "C" fn kyoho_system_start_batch(
     })
 }
 
-/// Begins the forces of interaction lists.
+/// Begins the forces of interaction lists that leave out sources with a sink's index, or not.
+fn start(system: &mut System, skips_own_index: bool, sinks: &GivenBodies, lists: &GivenLists) -> Result<()> {
+    system.start_lists(skips_own_index, sinks, lists)
+}
+
+/// Hands interaction lists over, and whether they leave out sources with a sink's index.
 ///
 /// # Safety
 /// Every array is null or has as many elements as its documentation says.
-unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_sinks) -> Result<()> {
+pub(super) unsafe fn give_lists(
+    system: &mut System,
+    lists: &kyoho_lists,
+    sinks: &kyoho_sinks,
+    take: impl FnOnce(&mut System, bool, &GivenBodies, &GivenLists) -> Result<()>,
+) -> Result<()> {
     let place = place_of("kyoho_lists", lists.memory, &lists.cuda)?;
     if lists.reserved != 0 {
         return Err(bad_field("kyoho_lists.reserved", lists.reserved, "0"));
@@ -144,7 +170,7 @@ unsafe fn start_lists(system: &mut System, lists: &kyoho_lists, sinks: &kyoho_si
     let start = |system: &mut System, division: Division, sources: GivenSources| {
         let given = GivenLists { groups, division, sources };
         // SAFETY: the arrays of the sinks have `count` elements.
-        unsafe { bodies.give(|sinks| system.start_lists(rows.skips_own_index, sinks, &given))? }
+        unsafe { bodies.give(|sinks| take(system, rows.skips_own_index, sinks, &given))? }
     };
     if let (Some(place), Some(of_sinks), 1..) = (place, sink_offsets, groups)
         && let Some(of_groups) = sources.on_device()?

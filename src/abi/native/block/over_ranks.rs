@@ -5,9 +5,11 @@ use crate::abi::arrays;
 use kyoho_core::sinks::FromFn;
 use kyoho_core::{Error, NeighbourCriterion, Result, Sinks};
 use kyoho_engine::System;
+use kyoho_engine::lists::{GivenBodies, GivenLists};
 use kyoho_ranks::{Asked, RankedSystem};
 
-use super::super::structures::{Memory, bad_field, kyoho_sinks, read};
+use super::super::lists::give_lists;
+use super::super::structures::{Memory, bad_field, kyoho_lists, kyoho_sinks, read};
 use super::{AnyForceRows, ForceRows, SinkRows, criterion};
 
 /// Copies the caller's sinks.
@@ -49,6 +51,59 @@ pub unsafe fn force(
     system.start(|system, into| ready.and_then(|()| copy(system, into)))?;
     // SAFETY: the caller's promise.
     unsafe { wait_for(system, rows) }
+}
+
+/// Computes the forces of interaction lists, and writes those of this rank.
+///
+/// # Safety
+/// The pointers are null or point to structures whose arrays have as many elements as they should, those
+/// of forces a row for each sink of this rank.
+pub unsafe fn force_lists(
+    system: &mut RankedSystem,
+    rows: Result<AnyForceRows>,
+    lists: *const kyoho_lists,
+    sinks: *const kyoho_sinks,
+) -> Result<()> {
+    let rows = rows.and_then(on_host);
+    let ready = rows.as_ref().map(|_| ()).map_err(Clone::clone);
+    // SAFETY: the caller's promise.
+    unsafe {
+        start_lists(system, ready, lists, sinks)?;
+        wait_for(system, rows)
+    }
+}
+
+/// Begins the forces of interaction lists, if this rank is ready.
+///
+/// # Safety
+/// The pointers are null or point to structures whose arrays have as many elements as they should.
+pub unsafe fn start_lists(
+    system: &mut RankedSystem,
+    ready: Result<()>,
+    lists: *const kyoho_lists,
+    sinks: *const kyoho_sinks,
+) -> Result<()> {
+    system.start_lists(|system, end, into| {
+        ready?;
+        // SAFETY: null or structures.
+        let (lists, sinks) = unsafe { (read("lists", lists)?, read("sinks", sinks)?) };
+        for (field, memory) in [("kyoho_lists.memory", lists.memory), ("kyoho_sinks.memory", sinks.memory)] {
+            if memory == Memory::Cuda as i32 {
+                return Err(bad_field(field, memory, "0 (KYOHO_MEMORY_HOST) over ranks"));
+            }
+        }
+        if !lists.sources.is_null() {
+            return Err(bad_field("kyoho_lists.sources", "given", "NULL over ranks, and addresses or ranges"));
+        }
+        let mut skips_own_index = false;
+        let copy = |system: &mut System, skips: bool, sinks: &GivenBodies, given: &GivenLists| {
+            skips_own_index = skips;
+            system.copy_lists(into, sinks, given, end)
+        };
+        // SAFETY: the arrays have as many elements as they should.
+        unsafe { give_lists(system, &lists, &sinks, copy)? };
+        Ok(skips_own_index)
+    })
 }
 
 /// Waits for the forces of all ranks, and writes those of this one.
