@@ -54,6 +54,21 @@ def code(particles, **parameters):
     return made
 
 
+def test_several_workers_have_the_bits_of_one():
+    model, found = stars(), []
+    for workers in (1, 2):
+        gravity = Kyoho(number_of_workers=workers)
+        gravity.parameters.epsilon_squared = 0.01 | length**2
+        gravity.particles.add_particles(model)
+        gravity.evolve_model(0.25 | time)
+        gravity.particles[0].mass *= 2
+        gravity.evolve_model(0.5 | time)
+        energies = [gravity.kinetic_energy, gravity.potential_energy]
+        found.append((gravity.particles.position.number.tolist(), [energy.number for energy in energies]))
+        gravity.stop()
+    assert found[0] == found[1]
+
+
 def test_energies_are_kept_in_all_orders():
     model = stars()
     for order, more in ((4, {}), (6, {}), (8, {}), (2, {"dt_max": 1e-3 | time})):

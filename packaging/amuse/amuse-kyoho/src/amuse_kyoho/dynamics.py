@@ -73,8 +73,8 @@ class KyohoInterface(
         if "worker_dir" not in options:
             options["worker_dir"] = tempfile.mkdtemp()
             weakref.finalize(self, shutil.rmtree, options["worker_dir"], ignore_errors=True)
-        # One process is enough, as the library has threads.
-        options["number_of_workers"] = 1
+        # One process is enough for one machine, as the library has threads. More share the sums.
+        options.setdefault("number_of_workers", 1)
         PythonCodeInterface.__init__(self, KyohoWorker, **options)
         LiteratureReferencesMixIn.__init__(self)
 

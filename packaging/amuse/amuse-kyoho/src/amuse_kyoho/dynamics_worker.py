@@ -27,6 +27,13 @@ def _read(parameters):
     return given
 
 
+def _workers():
+    """The communicator of the workers, if there are several: all get all calls."""
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD if MPI.COMM_WORLD.Get_size() > 1 else None
+
+
 class KyohoWorker(KyohoFieldWorker):
     """Particles that evolve, and their gravity at points. Results of 0 mean success, -1 means that
     there is no such particle; errors of the library are raised, and AMUSE hands on their text.
@@ -73,6 +80,7 @@ class KyohoWorker(KyohoFieldWorker):
             subsystems=bool(self.subsystems),
             accuracy=self.accuracy or None,
             backend=self.backend or None,
+            communicator=_workers(),
         )
         for field, parameters in self.fields:
             cluster.add_field(field, **parameters)
