@@ -40,6 +40,16 @@ const NO_SOFTENING: u64 = u64::MAX;
 /// The bytes of a word.
 const WORD: usize = size_of::<u64>();
 
+/// The bodies of a state.
+struct BodiesOfState {
+    identifiers: Vec<i64>,
+    radii: Vec<f64>,
+    all: Vec<Body>,
+    of_bodies: Vec<Member>,
+    /// The place of each identifier.
+    places: HashMap<i64, usize>,
+}
+
 impl Cluster {
     /// Returns the bytes of [`Cluster::state`].
     pub fn state_size(&self) -> usize {
@@ -133,40 +143,8 @@ impl Cluster {
         if !time.is_finite() {
             return Err(Error::NotFinite { what: "the time of the state".into(), value: time });
         }
-        let mut identifiers = memory::room(bodies, BODIES)?;
-        let mut radii = memory::room(bodies, BODIES)?;
-        let mut all = memory::room(bodies, BODIES)?;
-        let mut of_bodies = memory::room(bodies, BODIES)?;
-        let mut places = HashMap::new();
-        places.try_reserve(bodies).map_err(|_| memory::none::<(i64, usize)>(bodies, BODIES))?;
-        for place in 0..bodies {
-            let identifier = words.next().unwrap_or(0).cast_signed();
-            let group = usize::try_from(words.next().unwrap_or(0)).unwrap_or(usize::MAX);
-            let own_softening = words.next().filter(|word| *word != NO_SOFTENING).map(f64::from_bits);
-            let mut number = || f64::from_bits(words.next().unwrap_or(0));
-            let radius = number();
-            let Body { step, mass, position, velocity, derivatives } = body(&mut number);
-            let numbers = Change {
-                mass: Some(mass),
-                position: Some(position),
-                velocity: Some(velocity),
-                radius: Some(radius),
-                softening: own_softening,
-                ..Change::default()
-            };
-            numbers.check(identifier, &self.groups)?;
-            let has_step = step > 0.0 || (step == 0.0 && is_changed == 1);
-            let are_finite = derivatives.iter().flatten().all(|number: &f64| number.is_finite()) && step.is_finite();
-            let is_alone = places.insert(identifier, place).is_none();
-            if !is_alone || !has_step || !are_finite || group >= group_count {
-                let name = format!("the state of body {identifier}");
-                return Err(wrong(&name, "damaged", "finite numbers, a step above 0, and one body of an identifier"));
-            }
-            identifiers.push(identifier);
-            radii.push(radius);
-            of_bodies.push(Member { own_softening, ..Member::of(group) });
-            all.push(Body { step, mass, position, velocity, derivatives });
-        }
+        let BodiesOfState { identifiers, radii, all, of_bodies, places } =
+            self.bodies_of_state(&mut words, bodies, is_changed == 1, group_count)?;
         let mut known = Vec::new();
         for _ in 0..fields {
             let field = self.field(&mut words).ok_or_else(is_wrong)??;
@@ -210,6 +188,51 @@ impl Cluster {
         self.groups = groups;
         self.encounters.clear();
         Ok(())
+    }
+
+    /// Reads so many bodies of a state, which are in some of so many groups.
+    fn bodies_of_state(
+        &self,
+        words: &mut impl Iterator<Item = u64>,
+        bodies: usize,
+        is_changed: bool,
+        group_count: usize,
+    ) -> Result<BodiesOfState> {
+        let mut identifiers = memory::room(bodies, BODIES)?;
+        let mut radii = memory::room(bodies, BODIES)?;
+        let mut all = memory::room(bodies, BODIES)?;
+        let mut of_bodies = memory::room(bodies, BODIES)?;
+        let mut places = HashMap::new();
+        places.try_reserve(bodies).map_err(|_| memory::none::<(i64, usize)>(bodies, BODIES))?;
+        for place in 0..bodies {
+            let identifier = words.next().unwrap_or(0).cast_signed();
+            let group = usize::try_from(words.next().unwrap_or(0)).unwrap_or(usize::MAX);
+            let own_softening = words.next().filter(|word| *word != NO_SOFTENING).map(f64::from_bits);
+            let mut number = || f64::from_bits(words.next().unwrap_or(0));
+            let radius = number();
+            let Body { step, mass, position, velocity, derivatives } = body(&mut number);
+            let numbers = Change {
+                mass: Some(mass),
+                position: Some(position),
+                velocity: Some(velocity),
+                radius: Some(radius),
+                softening: own_softening,
+                ..Change::default()
+            };
+            numbers.check(identifier, &self.groups)?;
+            let has_step = step > 0.0 || (step == 0.0 && is_changed);
+            let are_finite = derivatives.iter().flatten().all(|number: &f64| number.is_finite()) && step.is_finite();
+            let is_alone = places.insert(identifier, place).is_none();
+            if !is_alone || !has_step || !are_finite || group >= group_count {
+                let name = format!("the state of body {identifier}");
+                return Err(wrong(&name, "damaged", "finite numbers, a step above 0, and one body of an identifier"));
+            }
+            identifiers.push(identifier);
+            radii.push(radius);
+            of_bodies.push(Member { own_softening, ..Member::of(group) });
+            all.push(Body { step, mass, position, velocity, derivatives });
+        }
+        Ok(BodiesOfState { identifiers, radii, all, of_bodies, places })
     }
 
     /// Reads so many groups of a state, still without bodies.

@@ -144,8 +144,7 @@ impl Hermite {
         };
         let counts = (members.len(), self.scheme.given());
         let felt = |place: usize| block.felt(moving, members[place], numbering.place(members[place]));
-        let (sinks, given_by_laws) = ((members.len(), felt), self.scheme.given());
-        let by_laws = self.laws.derivatives(time, given_by_laws, sinks, |place| given(&forces, place))?;
+        let by_laws = self.laws.derivatives(time, counts.1, (counts.0, felt), |place| given(&forces, place))?;
         let of_all = |place: usize| by_laws.get(place).copied().unwrap_or_else(|| given(&forces, place));
         let in_fields = self.fields.derivatives(time, counts, body, of_all)?;
         let mut found = if in_fields.is_empty() { by_laws } else { in_fields };
@@ -156,8 +155,7 @@ impl Hermite {
             let reacting = subsystems.react(&block, (moving, members, members), of_all, &self.threads)?;
             found = if reacting.is_empty() { found } else { reacting };
         }
-        let wanted = &mut self.wanted[..members.len()];
-        let steps = Steps { due, wanted, cut: cut.unwrap_or_default() };
+        let steps = Steps { due, wanted: &mut self.wanted[..members.len()], cut: cut.unwrap_or_default() };
         let limited = block.advance((&forces, found), moving, members, steps, &self.threads);
         self.counts.limited_steps += limited;
         if let Some(encounters) = colliding {
@@ -167,30 +165,36 @@ impl Hermite {
                 encounters.put(EncounterKind::Collision, numbering.pair(numbers), distance, time)?;
             }
         }
+        if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
+            let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));
+            let softening = grouped.softening(plan, bodies);
+            let mut of_pair = || self.passages.follow((plan.gravity, softening), &pair, time, limited);
+            let jump = if grouped.feel_both(bodies) { of_pair() } else { None };
+            self.counts.energy_jumps += u64::from(jump.is_some());
+            self.energy_jump = jump.or(self.energy_jump);
+        }
         for Encounter { kind, bodies, distance, time } in inside {
             // Bodies without radii merge too.
             let encounters = self.encounters.get_or_insert_default();
             encounters.put(kind, numbering.pair(bodies), distance, time)?;
         }
-        if let Some(Approach { bodies, .. }) = nearest.filter(|_| is_watched) {
-            let pair = bodies.map(|number| (number, block.at_time(moving, members, number)));
-            let softening = grouped.softening(plan, bodies);
-            let is_followed = grouped.feel_both(bodies);
-            let mut of_pair = || self.passages.follow((plan.gravity, softening), &pair, time, limited);
-            let jump = if is_followed { of_pair() } else { None };
-            self.counts.energy_jumps += u64::from(jump.is_some());
-            self.energy_jump = jump.or(self.energy_jump);
-        }
-        self.counts.steps += members.len() as u64;
+        self.end_block((now, time), go_on, &pairs)
+    }
+
+    /// Ends a block step to a time. If its members go on, they are scheduled for their next steps. `near`
+    /// are pairs that may be a subsystem.
+    fn end_block(&mut self, (now, time): (f64, f64), go_on: bool, near: &[[usize; 2]]) -> Result<()> {
+        self.counts.steps += self.members.len() as u64;
         self.counts.block_steps += 1;
         if self.subsystems.is_some() {
-            let changes = if go_on { self.regroup(time, &pairs)? } else { Changes::default() };
+            let changes = if go_on { self.regroup(time, near)? } else { Changes::default() };
             let has_others = !changes.fresh.is_empty() || !changes.others.is_empty();
             self.go_on_with(now, go_on, changes)?;
             return if has_others { self.begin_paths() } else { Ok(()) };
         }
         if go_on {
-            members.iter().zip(&self.due).try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
+            let all = self.members.iter().zip(&self.due);
+            all.into_iter().try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
             let members = std::mem::take(&mut self.members);
             let outcome = self.write_sources(&members, time);
             self.members = members;

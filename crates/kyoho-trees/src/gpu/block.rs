@@ -193,9 +193,8 @@ impl<G: Gpu> TreeSums<G> {
         let on = (gpu, queue);
         let TreeBlock { accuracy, softening2, .. } = asked;
         self.clocks().for_each(|clock| clock.profile = TreeProfile::default());
-        let count = block.sinks.len();
-        let bytes = 8 * NUMBERS * count;
-        self.count = count;
+        self.count = block.sinks.len();
+        let (count, bytes) = (self.count, 8 * NUMBERS * self.count);
         self.fetched.clear();
         // The sources are packed there while they are sorted.
         self.results.ensure_capacity(gpu, bytes.max(PACKED_BYTES * places))?;
@@ -223,21 +222,19 @@ impl<G: Gpu> TreeSums<G> {
         };
         let skips = block.skip_own_index;
         let method = Method::of(accuracy);
+        let by_cells = |order, criterion| Asked { softening2, ..Asked::new(order, criterion, mass_factor, skips) };
         // SAFETY: the octets have as many chunks, sinks and results have room for all, and all work
         // is waited for.
         unsafe {
             if skips {
                 self.own.begin(on, &given, store.indices)?;
             }
-            if let (Method::Cells { order, criterion }, true) = (method, are_sources) {
-                let skip_own = skips;
-                let asked = Asked { order, criterion, softening2, mass_factor, skip_own, adds: false, share: None };
-                if self.may_share(&given, order)
-                    && !(skips && self.repeats(on, &given, store.indices)?)
-                    && self.sum_with_companions(on, &given, &asked)?
-                {
-                    return gpu.synchronize(queue);
-                }
+            if let (Method::Cells { order, criterion }, true) = (method, are_sources)
+                && self.may_share(&given, order)
+                && !(skips && self.repeats(on, &given, store.indices)?)
+                && self.sum_with_companions(on, &given, &by_cells(order, criterion))?
+            {
+                return gpu.synchronize(queue);
             }
             self.build_sources(on, &given)?;
             // Sources that leave out others are sinks like any.
@@ -255,22 +252,39 @@ impl<G: Gpu> TreeSums<G> {
             };
             match method {
                 Method::Cells { order, criterion } => {
-                    let asked =
-                        Asked { order, criterion, softening2, mass_factor, skip_own: skips, adds: false, share: None };
-                    self.sum_by_expansions(on, &given, sinks.as_ref().map(|sinks| (sinks, skips)), &asked)
+                    let sinks = sinks.as_ref().map(|sinks| (sinks, skips));
+                    self.sum_by_expansions(on, &given, sinks, &by_cells(order, criterion))
                 }
                 Method::Stackless { theta, sinks: order } => {
                     let walk = Walk { theta, softening2, mass_factor, skip_own: skips && sinks.is_none(), adds: false };
-                    self.sum_by_walks(on, &given, (sinks.as_ref(), count, order), &walk)?;
-                    if let Some(sinks) = sinks.filter(|_| skips) {
-                        let own = self.own.find(on, &self.sources, &sinks, None)?;
-                        let forces = self.results.0.address();
-                        self.own.take_away(on, (&self.sources, &given), &sinks, (own, forces))?;
-                    }
-                    gpu.synchronize(queue)
+                    self.walk(on, &given, (sinks, count, order), (&walk, skips))
                 }
             }
         }
+    }
+
+    /// Sums the forces on so many sinks by walks without a stack, and takes away those of the sources that
+    /// sinks leave out, if they do.
+    ///
+    /// # Safety
+    /// As for [`TreeSums::sum_by_walks`] and [`OwnSources::take_away`].
+    unsafe fn walk(
+        &mut self,
+        on: (&G, &G::Queue),
+        given: &Given<Address<G>>,
+        (sinks, count, order): (Option<Located<Address<G>>>, usize, SinkOrder),
+        (walk, skips): (&Walk, bool),
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.sum_by_walks(on, given, (sinks.as_ref(), count, order), walk)?;
+            if let Some(sinks) = sinks.filter(|_| skips) {
+                let own = self.own.find(on, &self.sources, &sinks, None)?;
+                let forces = self.results.0.address();
+                self.own.take_away(on, (&self.sources, given), &sinks, (own, forces))?;
+            }
+        }
+        on.0.synchronize(on.1)
     }
 
     /// Whether several sources have the same index, which the device has begun to look at.

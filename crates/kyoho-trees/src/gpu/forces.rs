@@ -70,6 +70,13 @@ pub struct Asked {
     pub share: Option<Share>,
 }
 
+impl Asked {
+    /// Asks for the forces on all sinks, without a softening.
+    pub fn new(order: usize, criterion: Criterion, mass_factor: f64, skip_own: bool) -> Asked {
+        Asked { order, criterion, softening2: 0.0, mass_factor, skip_own, adds: false, share: None }
+    }
+}
+
 /// The sinks that forces are on.
 pub enum ForcesOn<'a, G: Gpu> {
     /// All sources.
