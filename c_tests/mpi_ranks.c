@@ -205,6 +205,38 @@ static void forces(int order, int way) {
     GIVES(KYOHO_OK, kyoho_system_free(one));
 }
 
+enum { MANY_SINKS = 70000 };
+
+/* The forces on so many sinks that ranks exchange some while others are summed, each particle many times. */
+static void many_sinks(void) {
+    static struct particle on[MANY_SINKS + 1], expected[N];
+    kyoho_system *one = NULL, *ranks = NULL;
+    kyoho_sources everything = sources_of(all, N), own;
+    kyoho_sinks on_own;
+    kyoho_forces to;
+    int n_wrong = 0, n = MANY_SINKS / size + (rank == 0 ? MANY_SINKS % size : 0);
+    share(0);
+    memcpy(expected, all, sizeof expected);
+    for (int i = 0; i < n; i++) on[i] = all[(i + rank) % N];
+    GIVES(KYOHO_OK, create_on(4, KYOHO_PRECISION_DOUBLE, 0, NULL, 1, &one));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(one, &everything));
+    on_own = sinks_of(expected, N, SOFTENING2), to = forces_of(expected);
+    GIVES(KYOHO_OK, kyoho_system_force(one, N, &on_own, &to));
+    own = sources_of(sources, n_sources);
+    GIVES(KYOHO_OK, make_over(4, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
+    on_own = sinks_of(on, n, SOFTENING2), to = forces_of(on);
+    GIVES(KYOHO_OK, kyoho_system_force(ranks, n_sources, &on_own, &to));
+    for (int i = 0; i < n; i++) {
+        const struct particle *other = &expected[(i + rank) % N];
+        n_wrong += !close_to(on[i].acc, other->acc, 1e-9) || !close_to(on[i].jerk, other->jerk, 1e-9) ||
+                   fabs(on[i].pot - other->pot) > 1e-9 * fabs(other->pot);
+    }
+    CHECK(n_wrong == 0);
+    GIVES(KYOHO_OK, kyoho_system_free(ranks));
+    GIVES(KYOHO_OK, kyoho_system_free(one));
+}
+
 /* Whatever is wrong on the last rank, all say so, and the next call works. */
 static void faults(void) {
     static struct found found[N];
@@ -424,6 +456,9 @@ int main(int argc, char **argv) {
     for (int i = 0; i < N; i++) memset(all[i].x, 0, sizeof all[i].x); /* all in one point */
     forces(4, 2);
     make_particles(all, N, 3);
+#ifndef UNDER_VALGRIND
+    many_sinks();
+#endif
     faults();
     all_trees();
     for (int order = 2; order <= 8; order += 2) integrators(order);
