@@ -51,7 +51,8 @@ fn is_run(check: &Check, target: &Target, entry: &Interaction) -> bool {
     match check.needs {
         // Kernels of two doubles are made of one text.
         _ if entry.has_low_limbs() => {
-            entry.order == Order::Second || matches!(check.needs, Needs::Quad | Needs::QuadLists)
+            let is_of_quad = matches!(check.needs, Needs::Quad | Needs::QuadLists);
+            entry.order == Order::Second || is_of_quad && entry.order == Order::Eighth
         }
         Needs::Softenings => entry.order == Order::Second || entry.precision == Precision::Double,
         Needs::BlockSteps => entry.order == Order::Fourth || entry.precision == Precision::Double,

@@ -140,7 +140,7 @@ fn a_system_of_every_order_survives_every_failure() {
         for interaction in catalogue::with_kernels() {
             // All orders and precisions have the same allocations, of other sizes.
             let is_first = (interaction.order, interaction.precision) == (Order::Fourth, Precision::Double);
-            try_each(&interaction.name(), if is_first { 1 } else { stride(3) }, || {
+            try_each(&interaction.name(), if is_first { 1 } else { stride(7) }, || {
                 life(opened(&setup(interaction, Backend::Cpu, 1)))
             });
         }
@@ -157,8 +157,8 @@ fn a_system_with_several_threads_or_devices_survives_every_failure() {
             // under test. Systems share the threads of one that lives, so that they are started
             // here.
             let _threads = System::new(&two_devices).unwrap();
-            try_each("3 threads", stride(3), || life(opened(&several)));
-            try_each("2 devices", stride(3), || life(opened(&two_devices)));
+            try_each("3 threads", stride(7), || life(opened(&several)));
+            try_each("2 devices", stride(7), || life(opened(&two_devices)));
         }
     }
 }
@@ -218,7 +218,7 @@ fn interaction_lists_survive_every_failure() {
         let several = Setup { devices: vec![0; 3], ..one };
         // Systems share the threads of one that lives, so that none is started under test.
         let _threads = System::new(&several).unwrap();
-        try_each("several devices", stride(3), || life_with_lists(opened(&several)));
+        try_each("several devices", stride(7), || life_with_lists(opened(&several)));
     }
 }
 
