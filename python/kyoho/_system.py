@@ -631,20 +631,17 @@ class System(Handle):
         the highest that was written, then the second's and so on. The other parameters, and what is
         returned, are as in :meth:`force`.
         """
-        try:
-            lists, sinks, arrays, kept = self._lists(
-                (positions, velocities, accelerations, jerks, indices, softening2),
-                sink_offsets,
-                source_offsets,
-                addresses,
-                first_addresses,
-                source_counts,
-                sources,
-            )
-            out = new_forces(self._kinds, sinks.count, arrays) if out is None else _check_out(out, sinks.count)
-        except Exception:
-            self._tell_ranks(library.kyoho_system_start_lists)
-            raise
+        lists, sinks, arrays, kept = self._lists(
+            (positions, velocities, accelerations, jerks, indices, softening2),
+            sink_offsets,
+            source_offsets,
+            addresses,
+            first_addresses,
+            source_counts,
+            sources,
+            out,
+        )
+        out = new_forces(self._kinds, sinks.count, arrays) if out is None else out
         check(library.kyoho_system_force_lists(self._own(), lists, sinks, out._structure))
         del kept
         return out
@@ -668,19 +665,15 @@ class System(Handle):
         """Begins what :meth:`force_lists` does; :meth:`wait` gives the forces. Arrays on a device
         are read until then.
         """
-        try:
-            lists, sinks, arrays, kept = self._lists(
-                (positions, velocities, accelerations, jerks, indices, softening2),
-                sink_offsets,
-                source_offsets,
-                addresses,
-                first_addresses,
-                source_counts,
-                sources,
-            )
-        except Exception:
-            self._tell_ranks(library.kyoho_system_start_lists)
-            raise
+        lists, sinks, arrays, kept = self._lists(
+            (positions, velocities, accelerations, jerks, indices, softening2),
+            sink_offsets,
+            source_offsets,
+            addresses,
+            first_addresses,
+            source_counts,
+            sources,
+        )
         check(library.kyoho_system_start_lists(self._own(), lists, sinks))
         self._started = (sinks.count, arrays, kept)
 
@@ -745,7 +738,15 @@ class System(Handle):
                 f"{self.backend}; allowed: arrays of numpy, or a system of backend 'cuda'"
             )
 
-    def _lists(
+    def _lists(self, *given: Any) -> tuple[structures.Lists, structures.Sinks, Arrays, list[object]]:
+        """What :meth:`_listed` gives, which fails on all ranks if it fails here."""
+        try:
+            return self._listed(*given)
+        except Exception:
+            self._tell_ranks(library.kyoho_system_start_lists)
+            raise
+
+    def _listed(
         self,
         sink_arrays: tuple[Any, ...],
         sink_offsets: Any,
@@ -754,6 +755,7 @@ class System(Handle):
         first_addresses: Any,
         source_counts: Any,
         sources: Sources | None,
+        out: Forces | None = None,
     ) -> tuple[structures.Lists, structures.Sinks, Arrays, list[object]]:
         sinks, arrays, count = _sinks(*sink_arrays)
         self._check_place(arrays)
@@ -782,6 +784,8 @@ class System(Handle):
             kept += [sources, structure, source_arrays]
         lists.group_count = groups
         self._check_place(offsets)
+        if out is not None:
+            _check_out(out, count)
         return lists, sinks, arrays, kept
 
     def _batch(

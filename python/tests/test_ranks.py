@@ -143,14 +143,15 @@ def test_an_error_on_one_rank_is_that_of_all(bodies):
         system = system_of(bodies, communicator)
         place, sinks = [[0, 0, 0]], ([[0, 0, 0]], [[0, 0, 0]])
         not_finite = [[0, 0, numpy.nan if wrong else 0]]
+        one_group = {"indices": [7], "sink_offsets": [0, 1], "first_addresses": [0], "source_counts": [1]}
         calls = (
             lambda: system.force(not_finite, place, indices=[7]),
             lambda: system.force(nothing or place, place, indices=[7]),
             lambda: system.start(place, nothing or place, indices=[7]),
             lambda: system.force_all(nothing or 0.0),
             lambda: system.start_all(nothing or 0.0),
-            lambda: system.force_lists(place, place, indices=[7], sink_offsets=nothing or [0]),
-            lambda: system.start_lists(place, nothing or place, indices=[7], sink_offsets=[0]),
+            lambda: system.force_lists(place, place, **one_group, softening2=nothing or 0.0),
+            lambda: system.start_lists(place, nothing or place, **one_group),
             lambda: (system.start(*sinks, indices=[7]), system.wait(nothing)),
         )
         for call in calls:

@@ -66,6 +66,11 @@ pub struct SinkSlice<'a> {
 }
 
 impl<'a> SinkSlice<'a> {
+    /// Makes sinks of an interaction from their [numbers](SinkSlice::numbers).
+    pub fn of(numbers: &'a [f64], interaction: &Interaction) -> SinkSlice<'a> {
+        SinkSlice { numbers, vectors: interaction.n_derivatives, steps: interaction.is_regular() }
+    }
+
     fn width(&self) -> usize {
         width_of(self.vectors, self.steps)
     }
@@ -269,6 +274,10 @@ pub trait NumberedSinks: Sync {
     /// Makes a sink. It should be inlined wherever it is called, since a sink is larger than the
     /// numbers that most orders need of it.
     fn sink(&self, number: usize) -> Sink;
+
+    /// Gets ready to make these, of which the last ones need not be there. One thread calls it before
+    /// any makes them.
+    fn prepare(&self, _numbers: Range<usize>) {}
 }
 
 /// A function that makes sinks.

@@ -35,6 +35,7 @@ pub fn make_some(
 ) -> Result<SinkScan> {
     let (first, width, limits) = (numbers.start, sinks::width(interaction), Limits::of(interaction));
     let places = &mut all.numbers_mut()[first * width..numbers.end * width];
+    given.prepare(numbers.clone());
     if numbers.len() < MANY || threads.count() == 1 {
         return Ok(fill(places, first, given, limits));
     }

@@ -369,6 +369,9 @@ impl System {
         given: &impl NumberedSinks,
     ) -> Result<bool> {
         let limits = Limits::of(&self.interaction);
+        if self.tree_of_pairs((count as u64).saturating_mul(nj as u64)).is_some() {
+            given.prepare(0..count);
+        }
         let copy = |first: usize, places: Places| {
             let mut scan = SinkScan::NOTHING;
             for (number, (position, index)) in (first..).zip(places.positions.iter_mut().zip(places.indices)) {

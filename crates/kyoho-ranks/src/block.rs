@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kyoho_core::forces::check_finite;
 use kyoho_core::memory::Paged;
-use kyoho_core::sinks::{self, FromFn};
+use kyoho_core::sinks;
 use kyoho_core::{
     Error, Forces, Interaction, Nearest, NeighbourCriterion, Result, Sinks, Sums, joins_in_pairs, memory,
 };
@@ -13,6 +13,7 @@ use kyoho_hal::threads::Threads;
 
 use crate::agreement::Call;
 use crate::exchange::Messages;
+use crate::gathering::{Gathering, Incoming};
 use crate::pieces::Pieces;
 use crate::{Asked, Communicator, Ranks, trees};
 
@@ -181,13 +182,13 @@ impl Ranks {
         let has_lists = radius && system.interaction().has_lists();
         let counts = &self.buffers.counts;
         let pieces = if has_lists { Pieces::one(self.buffers.most()) } else { Pieces::of(counts) };
-        let gathered = self.gather_sinks(system.interaction(), pieces);
-        self.note(gathered)?;
         self.lists.forget();
         system.set_neighbour_criterion(asked.neighbour_criterion);
-        let all = self.buffers.gathered.all();
-        let sink = FromFn(|number| all.get(number));
-        let started = system.start_numbered(asked.nj, asked.skip_own_index, all.len(), &sink);
+        let (started, gathered) = self.start_gathering(system, &asked, pieces)?;
+        if gathered.is_err() {
+            system.forget_block();
+        }
+        self.note(gathered)?;
         self.block = Some(RankBlock { failed: started.err(), radius, kind: BlockKind::Direct(pieces) });
         Ok(())
     }
@@ -207,21 +208,24 @@ impl Ranks {
         Ok(())
     }
 
-    /// Gives all ranks the sinks of each.
-    fn gather_sinks(&mut self, interaction: &Interaction, pieces: Pieces) -> Result<()> {
+    /// Starts the block here, while the sinks of all ranks come. Returns what became of both.
+    fn start_gathering(
+        &mut self,
+        system: &mut System,
+        asked: &Asked,
+        pieces: Pieces,
+    ) -> Result<(Result<()>, Result<()>)> {
+        let interaction = system.interaction().clone();
+        let total = self.buffers.total();
         let Ranks { communicator, buffers, own, .. } = self;
         let Buffers { gathered, counts, counts_of_piece, messages, .. } = buffers;
-        gathered.make_room(counts.iter().sum(), interaction)?;
-        let (numbers, width) = (own.all().numbers(), sinks::width(interaction));
-        for piece in 0..pieces.count {
-            pieces.counts_of(counts, piece, counts_of_piece);
-            let (part, places) = (pieces.part(own.len(), piece), pieces.places(counts, piece));
-            let own = &numbers[part.start * width..part.end * width];
-            let all = &mut gathered.numbers_mut()[places.start * width..places.end * width];
-            let rows = (bytemuck::cast_slice(own), bytemuck::cast_slice_mut(all));
-            messages.all_gather(&mut **communicator, rows, counts_of_piece, width * size_of::<f64>())?;
-        }
-        Ok(())
+        gathered.make_room(total, &interaction)?;
+        let (communicator, own) = (&mut **communicator, own.all());
+        let rest = gathered.numbers_mut();
+        let incoming = Incoming { own, communicator, messages, counts_of_piece, rest, came: 0, outcome: Ok(()) };
+        let sinks = Gathering::new(pieces, counts, &interaction, incoming);
+        let started = system.start_numbered(asked.nj, asked.skip_own_index, total, &sinks);
+        Ok((started, sinks.finish()))
     }
 
     /// Ends the block of all ranks, as [`RankedSystem::wait`](crate::RankedSystem) says.

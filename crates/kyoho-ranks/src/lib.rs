@@ -18,6 +18,7 @@ mod block;
 mod domains;
 mod exchange;
 mod exclusion;
+mod gathering;
 mod interaction_lists;
 mod neighbours;
 mod own_bodies;

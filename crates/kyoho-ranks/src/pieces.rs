@@ -1,12 +1,12 @@
-//! How a block of the sinks of all ranks is divided, so that ranks exchange the sums on some while their
-//! devices are at work on others.
+//! How a block of the sinks of all ranks is divided, so that ranks exchange some sinks and sums while
+//! their devices are at work on others.
 
 use std::ops::Range;
 
-/// A piece has at least about so many sinks: less are computed sooner than ranks agree.
+/// A piece has at least about so many sinks: devices sum fewer before their messages have come.
 const SINKS_OF_PIECE: usize = 1 << 15;
 /// The most pieces. Each takes as many messages as a block.
-const MOST_PIECES: usize = 16;
+pub const MOST_PIECES: usize = 16;
 
 /// The pieces of a block: each has as many rows of every rank, as far as they go. The sinks of the block
 /// are those of the first piece, in the order of ranks, then those of the next.
