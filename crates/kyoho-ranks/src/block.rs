@@ -233,6 +233,12 @@ impl Ranks {
         let interaction = system.interaction().clone();
         let block = self.block.take();
         let (kind, radius) = block.as_ref().map_or((BlockKind::Tree, false), |block| (block.kind, block.radius));
+        if let BlockKind::Direct(pieces) = kind
+            && pieces.count > 1
+        {
+            // No rank exchanges pieces with one that makes another call.
+            self.agree(Call::Wait, Ok([0; 5]))?;
+        }
         let waited = match block {
             None => Err(Error::CallOrder { call: "wait", when: "without start" }),
             Some(RankBlock { failed, .. }) => match kind {

@@ -220,6 +220,7 @@ impl Ranks {
         system: &mut System,
         own: impl FnOnce(&mut System, usize, &mut InteractionLists) -> Result<bool>,
     ) -> Result<()> {
+        self.pool.begin();
         let free = self.require_no_block();
         let time = system.time() + 0.0;
         self.agree(Call::StartLists, free.map(|()| [system.end_of_sources() as u64, time.to_bits(), 0, 0, 0]))?;
@@ -229,7 +230,6 @@ impl Ranks {
             Some(*end)
         });
         let first = memory::collected(std::iter::once(0).chain(ends), WHAT);
-        self.shared_lists.given.forces = None;
         let copied = first.and_then(|first| {
             let end = first.last().copied().unwrap_or(0);
             Ok((own(system, end, &mut self.shared_lists.given)?, first))

@@ -359,6 +359,18 @@ fn calls_in_another_order_end_on_all_ranks() {
     require_same_error(&errors, 1, ResultCode::CallOrder, "rank 1: it waits for a block where rank 0 starts a block");
     let errors = on_ranks(2, Manners::default(), |_, communicator| over(communicator, FULL).wait(Ok(()), |_| ()));
     require_same_error(&errors, 0, ResultCode::CallOrder, "wait was called without start");
+    let (_, shares) = in_pieces();
+    let errors = on_ranks(3, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        write(system.own(), &shares[rank].0);
+        start(&mut system, 60, &shares[rank].1).unwrap();
+        let other = if rank == 1 { start(&mut system, 0, &[]) } else { system.wait(Ok(()), |_| ()) };
+        // The block of the others has ended.
+        let _ = system.wait(Ok(()), |_| ());
+        force(&mut system, 60, &shares[rank].1[..7.min(shares[rank].1.len())]).unwrap();
+        other
+    });
+    require_same_error(&errors, 1, ResultCode::CallOrder, "rank 1: it starts a block where rank 0 waits for a block");
 }
 
 /// Whichever exchange fails, on whichever rank: all ranks return, now and from then on.
