@@ -245,12 +245,19 @@ fn in_pieces() -> (Vec<Body>, Vec<Share>) {
 #[test]
 fn ranks_exchange_sums_on_many_sinks_in_pieces() {
     let (bodies, shares) = in_pieces();
-    let expected = alone(FULL, &bodies[..60], &sinks(&bodies));
+    let sources = &bodies[..60];
+    let expected = alone(FULL, sources, &sinks(&bodies));
     let found = together(FULL, Manners::default(), &shares, |_| 60);
     assert_eq!(found.nearest, expected.nearest);
-    require_near(&found, &Found { lists: found.lists.clone(), ..expected }, 1e-13);
+    require_near(&found, &Found { lists: found.lists.clone(), ..expected.clone() }, 1e-13);
     let late = Manners { most_bytes: 1 << 20, is_late: true, fails_at: None };
     assert!(together(FULL, late, &shares, |_| 60) == found);
+    // The sums of one rank alone have its bits, whichever piece a sink is in.
+    let mut of_one = shares;
+    of_one.iter_mut().for_each(|(sources, _)| sources.clear());
+    of_one[1].0 = sources.to_vec();
+    let found = together(FULL, Manners::default(), &of_one, <[Body]>::len);
+    assert!((found.values, found.nearest) == (expected.values, expected.nearest));
 }
 
 #[test]
