@@ -30,8 +30,8 @@ fn ranks_sum_what_one_process_sums_and_end_together() {
         let mut ranks = on_ranks(mpi, number, &program);
         assert_eq!(keeps_promises(ranks.env("KYOHO_BACKEND", "cpu")), "", "{number} ranks");
     }
-    let by_opencl = &mut by_opencl(on_ranks(mpi, 2, &program), &[]);
-    assert_eq!(keeps_promises(by_opencl), "", "two ranks by OpenCL");
+    let by_opencl = &mut by_opencl(on_ranks(mpi, 2, &program), &[("KYOHO_DEVICES", "0,0")]);
+    assert_eq!(keeps_promises(by_opencl), "", "two ranks by OpenCL, each with two devices");
 }
 
 /// `make test-all` runs all tests here with MPICH too. Its ranks never yield a core while they wait.

@@ -42,8 +42,9 @@ impl System {
     }
 
     /// Waits for the forces and hands them over as they come, with the number of the first sink: a
-    /// device may still be at work on further ones. Some are handed over again if a device fails,
-    /// and none of them holds if an error is returned.
+    /// device may still be at work on others. Those of several devices come by turns, in no order of
+    /// sinks. If a device fails, all are handed over again, and none of them holds if an error is
+    /// returned.
     pub fn wait_each(&mut self, mut take: impl FnMut(usize, Forces)) -> Result<()> {
         self.wait_for_all(|system, sums, sinks| {
             system.hand_over_if_finite(sums, sinks.clone(), |_, _| ())?;

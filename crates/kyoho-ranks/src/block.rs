@@ -14,7 +14,7 @@ use kyoho_hal::threads::Threads;
 use crate::agreement::Call;
 use crate::exchange::Messages;
 use crate::gathering::{Gathering, Incoming};
-use crate::pieces::Pieces;
+use crate::pieces::{Arrivals, Pieces};
 use crate::{Asked, Communicator, Ranks, trees};
 
 /// A block that was started on this rank.
@@ -262,10 +262,9 @@ impl Ranks {
         if radius && interaction.has_lists() {
             self.make_lists(system)?;
         }
-        let mut own = self.own.len();
-        match kind {
-            BlockKind::Lists => own = self.sinks_of_lists(),
-            _ => self.lists.follow(own),
+        let own = if kind == BlockKind::Lists { self.sinks_of_lists() } else { self.own.len() };
+        if kind != BlockKind::Lists {
+            self.lists.follow(own);
         }
         take(Forces::of(&self.buffers.sums, 0..own, &interaction));
         Ok(())
@@ -279,41 +278,57 @@ impl Ranks {
         let (width, n_sums, total) = (width_of(&interaction), interaction.n_sums(), self.buffers.total());
         self.buffers.sent.set_length(total * width);
         self.buffers.sums.resize(self.own.len(), n_sums, interaction.nearest);
+        let mut arrivals = Arrivals::new(pieces, &self.buffers.counts);
         let (mut exchanged, mut lost, mut again) = (0, Ok(()), false);
-        let mut exchange_below = |ranks: &mut Ranks, sinks: usize| {
-            while exchanged + 1 < pieces.count && pieces.places(&ranks.buffers.counts, exchanged).end <= sinks {
-                let outcome = if lost.is_ok() { ranks.exchange_sums(&interaction, pieces, exchanged) } else { Ok(()) };
-                lost = std::mem::replace(&mut lost, Ok(())).and(outcome);
+        let mut exchange = |ranks: &mut Ranks, arrivals: &Arrivals| {
+            while exchanged + 1 < pieces.count && arrivals.has(exchanged) {
+                if lost.is_ok() {
+                    lost = ranks.exchange_sums(&interaction, pieces, exchanged);
+                }
                 exchanged += 1;
             }
-            exchanged > 0
+            exchanged
         };
-        // No rank may find later, alone, that a sum of all is infinite.
-        let largest = f64::MAX / self.communicator.size() as f64;
-        let mut too_large = None;
+        let (mut too_large, mut done): (Option<(usize, f64)>, _) = (None, 0);
         let started = failed.map_or(Ok(()), Err);
         let waited = started.and_then(|()| {
             system.wait_each_unchecked(|first, forces| {
-                if first == 0 {
-                    again = exchange_below(self, 0);
+                if arrivals.note(first..first + forces.len()) {
+                    again = done > 0;
                     too_large = None;
                 }
                 put_rows(&mut self.buffers.sent[first * width..], &forces, &self.buffers.threads);
-                let place = forces.values.iter().position(|value| value.is_nan() || value.abs() > largest);
-                too_large = too_large.or(place.map(|place| (first + place / n_sums, forces.values[place])));
-                exchange_below(self, first + forces.len());
+                let found = self.too_large(forces.values).map(|place| (first + place / n_sums, forces.values[place]));
+                too_large = [too_large, found].into_iter().flatten().min_by_key(|(place, _)| *place);
+                done = exchange(self, &arrivals);
             })
         });
         // The others wait for the rows of a rank that failed, too.
-        exchange_below(self, total);
-        lost.and(waited)?;
+        arrivals.note_all();
+        exchange(self, &arrivals);
+        self.note(lost)?;
+        waited?;
         let Some((place, value)) = too_large else { return Ok(again) };
-        Err(Error::OutOfRange {
-            what: format!("a sum on sink {} of all ranks", pieces.number_of(&self.buffers.counts, place)),
-            value,
-            precision: interaction.precision.name(),
-            allowed: format!("magnitudes up to {largest:e}"),
-        })
+        let sink = pieces.number_of(&self.buffers.counts, place);
+        Err(self.refuse_sum(format!("a sum on sink {sink} of all ranks"), value, &interaction))
+    }
+
+    /// Returns the largest magnitude of a sum of one rank: none may find later, alone, that a sum of all is
+    /// infinite.
+    fn largest_sum(&self) -> f64 {
+        f64::MAX / self.communicator.size() as f64
+    }
+
+    /// Returns the place of the first sum that is no number or too large.
+    pub fn too_large(&self, sums: &[f64]) -> Option<usize> {
+        let largest = self.largest_sum();
+        sums.iter().position(|value| value.is_nan() || value.abs() > largest)
+    }
+
+    /// Returns the error that a sum is too large.
+    pub fn refuse_sum(&self, what: String, value: f64, interaction: &Interaction) -> Error {
+        let allowed = format!("magnitudes up to {:e}", self.largest_sum());
+        Error::OutOfRange { what, value, precision: interaction.precision.name(), allowed }
     }
 
     /// Gives each rank the sums on its sinks of a piece, and adds them as those of several devices are

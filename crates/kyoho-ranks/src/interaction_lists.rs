@@ -286,20 +286,15 @@ impl Ranks {
         let interaction = forces.interaction;
         self.buffers.sent.set_length(forces.len() * width_of(interaction));
         put_rows(&mut self.buffers.sent, &forces, &self.buffers.threads);
-        let largest = f64::MAX / self.communicator.size() as f64;
-        let Some(place) = forces.values.iter().position(|value| value.abs() > largest) else { return Ok(()) };
+        let Some(place) = self.too_large(forces.values) else { return Ok(()) };
         let mut left = place / interaction.n_sums();
         let rank = self.shared_lists.served.iter().position(|sinks| {
             let is_here = left < *sinks;
             left -= if is_here { 0 } else { *sinks };
             is_here
         });
-        Err(Error::OutOfRange {
-            what: format!("a sum on a sink of rank {}", rank.unwrap_or(0)),
-            value: forces.values[place],
-            precision: interaction.precision.name(),
-            allowed: format!("magnitudes up to {largest:e}"),
-        })
+        let what = format!("a sum on a sink of rank {}", rank.unwrap_or(0));
+        Err(self.refuse_sum(what, forces.values[place], interaction))
     }
 
     /// Gives each rank the sums on its sinks, and adds them.

@@ -63,6 +63,49 @@ impl Pieces {
     }
 }
 
+/// The sinks of a block whose sums are there. Devices hand in ranges of them in any order.
+pub struct Arrivals {
+    /// The places of each piece, and how many of these have no sums yet.
+    places: [Range<usize>; MOST_PIECES],
+    left: [usize; MOST_PIECES],
+    /// The sinks that have sums, and all.
+    there: usize,
+    total: usize,
+}
+
+impl Arrivals {
+    /// Waits for the sums on the sinks that each rank has.
+    pub fn new(pieces: Pieces, counts: &[usize]) -> Arrivals {
+        let places = std::array::from_fn(|piece| pieces.places(counts, piece));
+        Arrivals { left: places.each_ref().map(Range::len), places, there: 0, total: counts.iter().sum() }
+    }
+
+    /// Notes that the sums on these sinks have come. Returns whether they come anew, all of them, as some
+    /// device failed.
+    pub fn note(&mut self, sinks: Range<usize>) -> bool {
+        let is_anew = self.there + sinks.len() > self.total;
+        if is_anew {
+            self.note_all();
+            return true;
+        }
+        self.there += sinks.len();
+        for (places, left) in self.places.iter().zip(&mut self.left) {
+            *left -= places.end.min(sinks.end).saturating_sub(places.start.max(sinks.start));
+        }
+        false
+    }
+
+    /// Waits for no more sums.
+    pub fn note_all(&mut self) {
+        (self.left, self.there) = ([0; MOST_PIECES], self.total);
+    }
+
+    /// Whether the sums on all sinks of a piece are there.
+    pub fn has(&self, piece: usize) -> bool {
+        self.left[piece] == 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +127,19 @@ mod tests {
                 assert_eq!(Pieces::of(counts).count > 1, total >= 2 * SINKS_OF_PIECE);
             }
         }
+    }
+
+    #[test]
+    fn a_piece_is_there_with_the_last_of_its_sinks() {
+        let (pieces, counts) = (Pieces { rows: 2, count: 3 }, [3, 0, 5]);
+        let mut arrivals = Arrivals::new(pieces, &counts);
+        for (sinks, expected) in
+            [(6..8, [false, false, true]), (0..3, [false, false, true]), (3..6, [true, true, true])]
+        {
+            assert!(!arrivals.note(sinks));
+            assert_eq!([0, 1, 2].map(|piece| arrivals.has(piece)), expected);
+        }
+        assert!(arrivals.note(0..8));
     }
 
     #[test]

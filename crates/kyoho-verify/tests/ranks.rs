@@ -104,12 +104,12 @@ fn where_another_backend_goes_on_no_rank_sees_a_failure() {
 
 /// Returns the forces of each rank on so many sinks that ranks exchange them in pieces. A device of
 /// rank 1 has what `fakes` says.
-fn many_sinks(fakes: &Fakes, fall_back: bool) -> Vec<Result<Vec<f64>>> {
+fn many_sinks(fakes: &Fakes, devices: &[usize], fall_back: bool) -> Vec<Result<Vec<f64>>> {
     let sources = grid(1, 6);
     let sinks: Vec<Sink> = sinks_of(&sources, 0.01).into_iter().cycle().take(22_000).collect();
     on_ranks(3, Manners::default(), |rank, communicator| {
         let machine = if rank == 1 { fakes.clone() } else { Fakes::new(50) };
-        let made = System::on(Box::new(machine), &setup(fall_back));
+        let made = System::on(Box::new(machine), &Setup { devices: devices.to_vec(), ..setup(fall_back) });
         let mut system = RankedSystem::over(Box::new(communicator), made).unwrap();
         system.own().set_source(0, &sources[rank]).unwrap();
         start(&mut system, 1, &sinks)?;
@@ -121,13 +121,17 @@ fn many_sinks(fakes: &Fakes, fall_back: bool) -> Vec<Result<Vec<f64>>> {
 
 #[test]
 fn a_device_that_fails_after_some_pieces_were_exchanged_changes_no_force() {
-    let expected = many_sinks(&Fakes::new(50).with_pieces_of(1 << 13), false);
+    let expected = many_sinks(&Fakes::new(50), &[0], false);
     assert!(expected.iter().all(Result::is_ok));
+    // Several devices hand in their ranges of sinks by turns.
+    for devices in [&[0][..], &[0, 1]] {
+        assert!(many_sinks(&Fakes::new(50).with_pieces_of(1 << 13), devices, false) == expected, "{devices:?}");
+    }
     for at in [At::Part, At::Wait] {
         for number in [0, 2, 4] {
             let fakes = Fakes::new(50).with_pieces_of(1 << 13);
             fakes.fail(at, number, How::Breaks);
-            assert!(many_sinks(&fakes, true) == expected, "{at:?} {number}");
+            assert!(many_sinks(&fakes, &[0, 1], true) == expected, "{at:?} {number}");
         }
     }
 }
