@@ -10,7 +10,9 @@ use std::sync::Mutex;
 
 use kyoho_core::memory::{self, Pages};
 use kyoho_core::sinks::{Limits, NumberedSinks, SinkScan, widened};
-use kyoho_core::{Bodies, BodyColumns, DeviceBodies, DevicePlace, Error, Result, Sink, Source, TreeBlock};
+use kyoho_core::{
+    Bodies, BodyColumns, DeviceBodies, DevicePlace, Error, Result, Sink, Source, TreeAccuracy, TreeBlock,
+};
 use kyoho_hal::threads::Threads;
 use kyoho_methods::device_arrays::{DeviceArrays, MovingPlaces};
 
@@ -368,10 +370,10 @@ impl System {
         count: usize,
         given: &impl NumberedSinks,
     ) -> Result<bool> {
+        let pairs = (count as u64).saturating_mul(nj as u64);
+        let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(false) };
+        given.prepare(0..count);
         let limits = Limits::of(&self.interaction);
-        if self.tree_of_pairs((count as u64).saturating_mul(nj as u64)).is_some() {
-            given.prepare(0..count);
-        }
         let copy = |first: usize, places: Places| {
             let mut scan = SinkScan::NOTHING;
             for (number, (position, index)) in (first..).zip(places.positions.iter_mut().zip(places.indices)) {
@@ -391,7 +393,7 @@ impl System {
             }
             are.then_some(softening2)
         };
-        self.start_staged_by((nj, skip_own_index, count), &copy, &compare)
+        self.start_staged_by((nj, skip_own_index, count), accuracy, &copy, &compare)
     }
 
     /// Does as [`System::start_staged`] does, of sinks that one function copies and the other one
@@ -399,11 +401,10 @@ impl System {
     fn start_staged_by(
         &mut self,
         (nj, skip_own_index, count): (usize, bool, usize),
+        accuracy: TreeAccuracy,
         copy: Copying<SinkScan>,
         compare: Comparing,
     ) -> Result<bool> {
-        let pairs = (count as u64).saturating_mul(nj as u64);
-        let Some(accuracy) = self.tree_of_pairs(pairs) else { return Ok(false) };
         self.forget_moving();
         if !self.can_stage(count) {
             return Ok(false);

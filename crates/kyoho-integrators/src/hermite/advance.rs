@@ -193,8 +193,9 @@ impl Hermite {
             return if has_others { self.begin_paths() } else { Ok(()) };
         }
         if go_on {
-            let all = self.members.iter().zip(&self.due);
-            all.into_iter().try_for_each(|(number, due)| self.schedule.put(*number, *due))?;
+            for (number, due) in self.members.iter().zip(&self.due) {
+                self.schedule.put(*number, *due)?;
+            }
             let members = std::mem::take(&mut self.members);
             let outcome = self.write_sources(&members, time);
             self.members = members;

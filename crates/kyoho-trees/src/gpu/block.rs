@@ -222,7 +222,7 @@ impl<G: Gpu> TreeSums<G> {
         };
         let skips = block.skip_own_index;
         let method = Method::of(accuracy);
-        let by_cells = |order, criterion| Asked { softening2, ..Asked::new(order, criterion, mass_factor, skips) };
+        let by_cells = |order, criterion| Asked::new((order, criterion), (softening2, mass_factor), skips);
         // SAFETY: the octets have as many chunks, sinks and results have room for all, and all work
         // is waited for.
         unsafe {
@@ -257,34 +257,10 @@ impl<G: Gpu> TreeSums<G> {
                 }
                 Method::Stackless { theta, sinks: order } => {
                     let walk = Walk { theta, softening2, mass_factor, skip_own: skips && sinks.is_none(), adds: false };
-                    self.walk(on, &given, (sinks, count, order), (&walk, skips))
+                    self.sum_by_walks(on, &given, (sinks, count, order), (&walk, skips))
                 }
             }
         }
-    }
-
-    /// Sums the forces on so many sinks by walks without a stack, and takes away those of the sources that
-    /// sinks leave out, if they do.
-    ///
-    /// # Safety
-    /// As for [`TreeSums::sum_by_walks`] and [`OwnSources::take_away`].
-    unsafe fn walk(
-        &mut self,
-        on: (&G, &G::Queue),
-        given: &Given<Address<G>>,
-        (sinks, count, order): (Option<Located<Address<G>>>, usize, SinkOrder),
-        (walk, skips): (&Walk, bool),
-    ) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.sum_by_walks(on, given, (sinks.as_ref(), count, order), walk)?;
-            if let Some(sinks) = sinks.filter(|_| skips) {
-                let own = self.own.find(on, &self.sources, &sinks, None)?;
-                let forces = self.results.0.address();
-                self.own.take_away(on, (&self.sources, given), &sinks, (own, forces))?;
-            }
-        }
-        on.0.synchronize(on.1)
     }
 
     /// Whether several sources have the same index, which the device has begun to look at.
@@ -387,22 +363,24 @@ impl<G: Gpu> TreeSums<G> {
         outcome
     }
 
-    /// Begins to sum the forces of the tree of sources by a walk for each sink, of the sources or of
-    /// sinks of so many places.
+    /// Sums the forces of the tree of sources by a walk for each sink, of the sources or of sinks of so
+    /// many places, and takes away those of the sources that such sinks leave out, if they do.
     ///
     /// # Safety
-    /// As for [`Walks::sum`] and [`Tree::build`].
+    /// As for [`Walks::sum`], [`Tree::build`] and [`OwnSources::take_away`].
     unsafe fn sum_by_walks(
         &mut self,
         on: (&G, &G::Queue),
         given: &Given<Address<G>>,
-        (sinks, count, order): (Option<&Located<Address<G>>>, usize, SinkOrder),
-        walk: &Walk,
+        (sinks, count, order): (Option<Located<Address<G>>>, usize, SinkOrder),
+        (walk, skips): (&Walk, bool),
     ) -> Result<()> {
-        let (memory, layout) = sinks.map_or((given.memory, given.layout), |sinks| (sinks.memory, sinks.layout));
+        let located = sinks.as_ref();
+        let (memory, layout) = located.map_or((given.memory, given.layout), |sinks| (sinks.memory, sinks.layout));
+        let forces = self.results.0.address();
         // SAFETY: the caller's promise.
         unsafe {
-            let order = match (order, sinks) {
+            let order = match (order, located) {
                 (SinkOrder::Given, _) => None,
                 (SinkOrder::Morton, None) => Some(Argument::Memory(self.sources.sorted_numbers())),
                 (SinkOrder::Morton, Some(sinks)) => {
@@ -410,19 +388,23 @@ impl<G: Gpu> TreeSums<G> {
                     Some(Argument::Memory(tree.sorted_numbers()))
                 }
             };
-            let sinks = WalkedSinks { memory, layout, count, order };
+            let walked = WalkedSinks { memory, layout, count, order };
             self.sources.sum_cells(on)?;
             self.sources.link_next(on)?;
-            self.walks.sum(on, &mut self.sources, &sinks, walk, self.results.0.address())?;
+            self.walks.sum(on, &mut self.sources, &walked, walk, forces)?;
             if self.sources.has_negative() {
                 let mass_factor = -walk.mass_factor;
                 self.sources.turn_masses(on, &Given { mass_factor, ..*given })?;
                 self.sources.sum_cells(on)?;
                 let walk = Walk { mass_factor, adds: true, ..*walk };
-                self.walks.sum(on, &mut self.sources, &sinks, &walk, self.results.0.address())?;
+                self.walks.sum(on, &mut self.sources, &walked, &walk, forces)?;
+            }
+            if let Some(sinks) = sinks.filter(|_| skips) {
+                let own = self.own.find(on, &self.sources, &sinks, None)?;
+                self.own.take_away(on, (&self.sources, given), &sinks, (own, forces))?;
             }
         }
-        Ok(())
+        on.0.synchronize(on.1)
     }
 
     /// Finds the sources within the radius of each of some points. All sources that the device has

@@ -71,9 +71,9 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Asks for the forces on all sinks, without a softening.
-    pub fn new(order: usize, criterion: Criterion, mass_factor: f64, skip_own: bool) -> Asked {
-        Asked { order, criterion, softening2: 0.0, mass_factor, skip_own, adds: false, share: None }
+    /// Asks for the forces on all sinks, in place of what is there.
+    pub fn new((order, criterion): (usize, Criterion), (softening2, mass_factor): (f64, f64), skip_own: bool) -> Asked {
+        Asked { order, criterion, softening2, mass_factor, skip_own, adds: false, share: None }
     }
 }
 

@@ -271,7 +271,7 @@ fn close_pairs_have_the_accuracy_that_is_asked_for() {
     for softening2 in [0.0, 1e-14] {
         for (sinks, skip_own) in [(None, true), (Some(&bodies[..600]), false)] {
             let criterion = Criterion::Error { tolerance };
-            let asked = Asked { order, criterion, softening2, mass_factor: 1.0, skip_own, adds: false, share: None };
+            let asked = Asked::new((order, criterion), (softening2, 1.0), skip_own);
             let expected = direct(&bodies, &masses, sinks.unwrap_or(&bodies), softening2, skip_own);
             let found = sums.of((&bodies, &masses), sinks, &asked).unwrap();
             let [median, rare] = errors(&found, &expected);
@@ -340,15 +340,7 @@ fn forces_are_those_of_direct_sums() {
     let bodies = plummer(2000);
     let mut next = random(1);
     let masses: Vec<f64> = bodies.iter().map(|_| (0.5 + next()) / bodies.len() as f64).collect();
-    let asked = Asked {
-        order: 4,
-        criterion: Criterion::Error { tolerance: 0.0 },
-        softening2: 0.0,
-        mass_factor: 1.0,
-        skip_own: true,
-        adds: false,
-        share: None,
-    };
+    let asked = Asked::new((4, Criterion::Error { tolerance: 0.0 }), (0.0, 1.0), true);
 
     // Without tolerance all pairs are summed.
     let expected = direct(&bodies, &masses, &bodies, 0.0, true);
@@ -410,8 +402,8 @@ fn companions_change_no_bit() {
     assert!(Companions::open(&gpu, &[]).unwrap().is_none());
     let mut sums = Sums { sources: Built::new(&gpu), sinks: Built::new(&gpu), forces: Forces::new(&gpu).unwrap() };
     let criterion = Criterion::Error { tolerance: 1e-3 };
-    let (softening2, mass_factor) = (1e-4, 1.0);
-    let asked = Asked { order: 4, criterion, softening2, mass_factor, skip_own: true, adds: false, share: None };
+    let softening2 = 1e-4;
+    let asked = Asked::new((4, criterion), (softening2, 1.0), true);
     let signed = |count: usize| (0..count).map(|k| if k % 7 == 0 { -0.5 } else { 1.0 }).collect::<Vec<f64>>();
     companions.all[0].forces.sinks_at_a_time = 400;
     for (name, bodies, masses) in [
