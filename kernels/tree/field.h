@@ -253,7 +253,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
     GLOBAL const CellPlace *sink_places, GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches,
     GLOBAL const Sink *sinks, GLOBAL const uint *numbers, GLOBAL const uint *sink_counts, GLOBAL float *fields,
     GLOBAL uint *heads, GLOBAL uint *lists, GLOBAL uint *used, GLOBAL float *accelerations,
-    GLOBAL float *ratios, GLOBAL const double *frame, double softening2_given, uint room, uint list_room, int level)
+    GLOBAL float *ratios, GLOBAL const double *frame, double softening2_given, uint root, uint room, uint list_room, int level)
 {
     WALK_MEMORY;
     LOCAL uint kept[WALK_BUFFER];
@@ -288,7 +288,7 @@ find_fields(GLOBAL const Cell *cells, GLOBAL const uint *leaves, GLOBAL const fl
         uint parent = 0;
         if (level == 0) {
             if (THREAD == 0)
-                stack[0] = 0;
+                stack[0] = root;
             pending.top = 1;
         } else {
             parent = numbers[of_level + sink.around];

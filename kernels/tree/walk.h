@@ -31,15 +31,16 @@ FUNCTION void add_part(const Writer *writer, uint number, GLOBAL uint *used, GLO
         parts[2 * part] = number, parts[2 * part + 1] = writer->last;
 }
 
-// `by_angle` says that `rho` of a cell is the distance from which on it is accepted by an opening
-// angle.
+// `root` is the cell of sources with which the walk begins, and `by_angle` says that `rho` of a cell is
+// the distance from which on it is accepted by an opening angle. Groups open cells of MOST_COUNTED
+// bodies.
 KERNEL(LANES, 32)
 find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink_highs, GLOBAL const float4 *sink_lows,
     GLOBAL const uint *sink_numbers, GLOBAL const CellPlace *places, GLOBAL const CellReach *reaches,
     GLOBAL const Sink *sinks, GLOBAL const uint *numbers, GLOBAL const uint *sink_counts, GLOBAL uint *far_heads,
     GLOBAL uint *near_heads, GLOBAL uint *lists, GLOBAL uint *used, GLOBAL uint *parts,
     GLOBAL const float *accelerations, GLOBAL const double *frame, double softening2_given, float tolerance,
-    float cut2, int by_angle, uint room, uint list_room, uint room_of_parts, int level)
+    float cut2, int by_angle, uint root, uint room, uint list_room, uint room_of_parts, int level)
 {
     WALK_MEMORY;
     LOCAL uint kept[WALK_BUFFER], accepted[WALK_BUFFER];
@@ -56,7 +57,7 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
         SYNC_32;
         if (level == 0) {
             if (THREAD == 0)
-                stack[0] = 0;
+                stack[0] = root;
             pending.top = 1;
         } else {
             const long of_level = (long)level_before(level) * room;
@@ -92,7 +93,8 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
                 // Not larger, so that cells without mass or without extent are accepted.
                 const int is_small = by_angle ? least * least < s2 - softening2 : !(bound * (s2 * sum) * part < error);
                 const int is_far = is && sum * sum < cut2 * s2 && s2 > LEAST_S2_OF_ORDER && is_small;
-                const int is_worth = reach.bodies * sink.bodies > MOST_PAIRS && own_radius * own_radius < cut2 * s2;
+                const int is_outside = own_radius * own_radius < cut2 * s2 || reach.bodies == MOST_COUNTED;
+                const int is_worth = reach.bodies * sink.bodies > MOST_PAIRS && is_outside;
                 const int may_open = place.high.w >= own_radius || is_last && (by_angle || is_worth);
                 const int is_opened = is && !is_far && reach.children > 0 && may_open;
                 const int is_kept = is && !is_far && !is_opened;

@@ -19,7 +19,6 @@ use kyoho_lists::cpu::ListSums;
 use kyoho_methods::cpu::tiles::Tiles;
 use kyoho_methods::device_trees::DeviceTrees;
 use kyoho_methods::{Device, DeviceOptions};
-use kyoho_trees::cpu::domain::{Domain, DomainForces};
 
 /// Below this many pairs, waking other threads costs more than it gains.
 const ALONE: usize = 1 << 15;
@@ -29,13 +28,13 @@ pub const TREE_CROSSOVER: u64 = 1 << 24;
 const FINDER_ROWS: usize = 4;
 
 /// The loops over pairs of an interaction, and those over near pairs of trees if they are others.
-enum Kernels {
+pub(super) enum Kernels {
     Short(Box<dyn Kernel<f32>>, Option<Box<dyn Kernel<f32>>>),
     Long(Box<dyn Kernel<f64>>),
 }
 
 impl Kernels {
-    fn of(level: Level, interaction: &Interaction) -> Result<Kernels> {
+    pub(super) fn of(level: Level, interaction: &Interaction) -> Result<Kernels> {
         if let Some(kernel) = kernel::kernel_32(level, interaction) {
             // A group of sinks is many times as large as the separation of its closest pairs, so that one
             // limb of the distance from its middle does not do for them.
@@ -59,18 +58,6 @@ pub fn open(options: DeviceOptions) -> Result<Box<dyn Device>> {
     match Kernels::of(options.level, &options.interaction)? {
         Kernels::Short(kernel, of_trees) => device(kernel, of_trees, options),
         Kernels::Long(kernel) => device(kernel, None, options),
-    }
-}
-
-/// Returns what the CPU does of forces that ranks sum by a tree together.
-pub fn domain(interaction: &Arc<Interaction>, threads: usize, level: Level) -> Result<Box<dyn DomainForces>> {
-    const WHAT: &str = "a domain of a tree";
-    match Kernels::of(level, interaction)? {
-        Kernels::Short(kernel, of_trees) => {
-            let domain = Domain::new(of_trees.unwrap_or(kernel), interaction.clone(), threads, level);
-            Ok(kyoho_hal::boxed(domain, WHAT)?)
-        }
-        Kernels::Long(kernel) => Ok(kyoho_hal::boxed(Domain::new(kernel, interaction.clone(), threads, level), WHAT)?),
     }
 }
 

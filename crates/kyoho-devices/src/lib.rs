@@ -8,6 +8,7 @@ mod arrays;
 mod block_steps;
 mod cpu;
 mod device_arrays;
+mod domain;
 #[cfg(any(test, feature = "testing"))]
 pub mod fake;
 #[cfg(test)]
@@ -26,7 +27,7 @@ use kyoho_hal::opencl::OpenCl;
 
 use kyoho_methods::{Device, DeviceOptions, Machine};
 
-pub use cpu::domain;
+pub use domain::{DomainOn, domain};
 pub use gpu::GpuDevice;
 
 /// The machine that the library runs on.

@@ -52,6 +52,7 @@ use neighbours::Lists;
 use setup::{check_devices, check_interaction};
 use staging::{KeptSinks, Staged};
 
+pub use kyoho_devices::DomainOn;
 pub use quad::{QuadForce, QuadSink, QuadSource};
 pub use setup::{Setup, Statistics, Stepper};
 pub use trees::TreeErrors;

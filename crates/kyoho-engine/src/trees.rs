@@ -4,6 +4,7 @@ use kyoho_core::sinks::SinkScan;
 use kyoho_core::{
     BufferPool, Error, Order, Precision, Result, Sink, Source, TreeAccuracy, TreeBlock, TreeProfile, memory, padded,
 };
+use kyoho_devices::DomainOn;
 use kyoho_hal::Backend;
 use kyoho_trees::bodies::Bodies;
 use kyoho_trees::cpu::domain::DomainForces;
@@ -157,9 +158,15 @@ impl System {
         Bodies::sources(self.journal.sources(), nj, (&self.threads, pool))
     }
 
-    /// Returns what this rank does of forces that ranks sum by a tree together, which the CPU sums.
+    /// Returns where this rank sums forces that ranks sum by a tree together: by its first device.
+    pub fn domain_on(&self) -> DomainOn {
+        let Setup { threads, level, backend, ref devices, fall_back, .. } = *self.setup();
+        ((threads, level), (backend, devices.first().copied().unwrap_or(0)), fall_back)
+    }
+
+    /// Returns what this rank does of such forces.
     pub fn domain(&self) -> Result<Box<dyn DomainForces>> {
-        kyoho_devices::domain(&self.interaction, self.setup().threads, self.setup().level)
+        kyoho_devices::domain(&self.interaction, self.domain_on())
     }
 
     /// Counts a block of this many sinks and pairs that was summed by such a domain.

@@ -145,7 +145,7 @@ impl Ranks {
         system: &mut System,
         own: impl FnOnce(&mut System, &mut Sinks) -> Result<Asked>,
     ) -> Result<()> {
-        let free = self.require_no_block().and_then(|()| self.require_cpu_of_trees(system));
+        let free = self.require_no_block().and_then(|()| self.require_tree_of_ranks(system));
         let asked = free.and_then(|()| own(system, &mut self.own));
         let tree = trees::told(self.tree);
         let told = asked.as_ref().map(|asked| {

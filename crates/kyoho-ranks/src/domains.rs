@@ -31,7 +31,8 @@ pub struct Own {
 
 /// Which rank a position is of.
 pub struct Domains {
-    cube: Cube,
+    /// The cube around the bodies of all ranks.
+    pub cube: Cube,
     /// The first key of each rank but the first.
     firsts: Vec<Key>,
     /// Whether on each rank the sinks are the sources.

@@ -30,8 +30,8 @@ mod trees;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use kyoho_core::{BufferPool, Error, Forces, InteractionLists, Level, NeighbourCriterion, Result, Sinks, TreeAccuracy};
-use kyoho_engine::System;
+use kyoho_core::{BufferPool, Error, Forces, InteractionLists, NeighbourCriterion, Result, Sinks, TreeAccuracy};
+use kyoho_engine::{DomainOn, System};
 use kyoho_hal::threads::Threads;
 use kyoho_trees::cpu::domain::DomainForces;
 
@@ -108,8 +108,8 @@ struct Ranks {
     shared_lists: SharedLists,
     /// The accuracy of forces by a tree, if blocks of many pairs take one. This rank's system has none.
     tree: Option<TreeAccuracy>,
-    /// What this rank does of them, by so many threads and an instruction set.
-    domain: Option<(Box<dyn DomainForces>, (usize, Level))>,
+    /// What this rank does of them, and where.
+    domain: Option<(Box<dyn DomainForces>, DomainOn)>,
     /// Memory for what ranks exchange of them.
     pool: BufferPool,
     /// The failure of the communicator, after which nothing can be exchanged any more.
@@ -150,7 +150,7 @@ impl RankedSystem {
             block::require_kind(&system)?;
             ranks.tree = system.tree();
             ranks.buffers.threads = Threads::for_copies(system.setup().threads);
-            ranks.require_cpu_of_trees(&system)?;
+            ranks.require_tree_of_ranks(&system)?;
             system.set_tree(None)?;
             Ok(system)
         });

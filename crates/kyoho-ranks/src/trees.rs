@@ -4,7 +4,6 @@
 
 use kyoho_core::{BufferPool, Error, Pooled, Result, ResultCode, TreeAccuracy, TreeBlock, memory};
 use kyoho_engine::System;
-use kyoho_hal::Backend;
 use kyoho_trees::bodies::Bodies;
 use kyoho_trees::cpu::Spread;
 use kyoho_trees::cpu::domain::{DomainForces, RankWords};
@@ -43,17 +42,14 @@ fn shown(told: u64) -> String {
 
 impl Ranks {
     /// Fails unless the forces of a system can be summed by the tree that is asked for, if one is.
-    pub fn require_cpu_of_trees(&self, system: &System) -> Result<()> {
-        let backend = system.setup().backend;
-        let is_stackless = matches!(self.tree, Some(TreeAccuracy::Stackless { .. }));
-        if self.tree.is_none() || backend == Backend::Cpu && !is_stackless {
+    pub fn require_tree_of_ranks(&self, system: &System) -> Result<()> {
+        if !matches!(self.tree, Some(TreeAccuracy::Stackless { .. })) {
             return Ok(());
         }
         Err(Error::Unsupported {
-            backend: backend.name(),
-            forces: "forces by a tree over ranks".into(),
-            allowed: "direct sums over ranks, or a tree of one process; the backend cpu computes trees over ranks"
-                .into(),
+            backend: system.setup().backend.name(),
+            forces: "walks without a stack over ranks".into(),
+            allowed: "another tree over ranks, or such walks in one process".into(),
         })
     }
 
@@ -62,8 +58,12 @@ impl Ranks {
         self.agreement.require_same(4, "the tree", shown)
     }
 
-    /// Returns what the block that all ranks begin asks of a tree, if it is summed by one.
-    pub fn tree_of_block(&mut self, system: &System) -> Result<Option<TreeBlock>> {
+    /// Returns what the block that all ranks begin asks of a tree, if they sum it by one together.
+    pub fn tree_of_block(&mut self, system: &mut System) -> Result<Option<TreeBlock>> {
+        if self.communicator.size() == 1 {
+            system.set_tree(self.tree)?;
+            return Ok(None);
+        }
         let Some(accuracy) = self.tree else { return Ok(None) };
         let sinks = self.own.all();
         let at = |number: usize| sinks.with::<1, false>(number).softening2;
@@ -100,7 +100,7 @@ impl Ranks {
     /// Sums the forces of a block by a tree. All ranks call this.
     pub fn sum_by_tree(&mut self, system: &mut System, asked: &Asked, of_tree: TreeBlock) -> Result<()> {
         self.pool.begin();
-        let on = (system.setup().threads, system.setup().level);
+        let on = system.domain_on();
         let made = match self.domain.take() {
             Some((domain, before)) if before == on => Ok(domain),
             _ => system.domain(),
@@ -139,7 +139,7 @@ impl Ranks {
         drop((came, sources, sinks));
         let begun = in_domain.and_then(|InDomain { sources, sinks, sinks_of }| {
             let is_distinct = domains.has_distinct_indices;
-            Ok((domain.begin((sources, sinks), of_tree, (skip_own_index, is_distinct))?, sinks_of))
+            Ok((domain.begin((sources, sinks), &domains.cube, of_tree, (skip_own_index, is_distinct))?, sinks_of))
         });
         let finds_own = of.1 == 1 || domains.sinks_are_sources && domains.has_distinct_indices;
         let leaves_out = skip_own_index && !finds_own;

@@ -6,6 +6,7 @@ mod common;
 use kyoho_core::sinks::FromFn;
 use kyoho_core::{NeighbourCriterion, Order, Precision, Result, ResultCode, Sink, Source, TreeAccuracy, padded};
 use kyoho_engine::{Setup, System};
+use kyoho_hal::Backend;
 use kyoho_ranks::threads::{Manners, on_ranks};
 use kyoho_ranks::{Asked, RankedSystem};
 
@@ -68,8 +69,37 @@ fn plummer(count: usize, center: [f64; 3], random: &mut Random) -> Vec<Body> {
     (0..count).map(body).collect()
 }
 
+/// The ranks that have a GPU, which is a device of OpenCL.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Gpus {
+    None,
+    OfAll,
+    OfEverySecond,
+}
+
+impl Gpus {
+    /// Returns some that may be asked for on this machine.
+    fn to_try() -> Vec<Gpus> {
+        let is_there = Backend::OpenCl.devices().is_ok_and(|devices| !devices.is_empty());
+        if is_there { vec![Gpus::None, Gpus::OfAll, Gpus::OfEverySecond] } else { vec![Gpus::None] }
+    }
+
+    fn backend(self, rank: usize) -> Backend {
+        match self {
+            Gpus::OfAll => Backend::OpenCl,
+            Gpus::OfEverySecond if rank % 2 == 1 => Backend::OpenCl,
+            _ => Backend::Cpu,
+        }
+    }
+}
+
 fn system(precision: Precision, tree: Option<TreeAccuracy>) -> System {
-    let mut system = System::new(&Setup { threads: 1, ..Setup::on_cpu(Order::Second, precision) }).unwrap();
+    system_on(Backend::Cpu, precision, tree)
+}
+
+fn system_on(backend: Backend, precision: Precision, tree: Option<TreeAccuracy>) -> System {
+    let setup = Setup { threads: 1, backend, crossover: Some(0), ..Setup::on_cpu(Order::Second, precision) };
+    let mut system = System::new(&setup).unwrap();
     system.set_tree(tree).unwrap();
     system.set_tree_crossover(Some(0));
     system
@@ -84,7 +114,16 @@ fn found(values: &[f64]) -> Found {
 }
 
 fn alone(tree: Option<TreeAccuracy>, precision: Precision, sources: &[Body], sinks: &[Body]) -> Found {
-    let mut system = system(precision, tree);
+    alone_on(Backend::Cpu, tree, precision, (sources, sinks))
+}
+
+fn alone_on(
+    backend: Backend,
+    tree: Option<TreeAccuracy>,
+    precision: Precision,
+    (sources, sinks): (&[Body], &[Body]),
+) -> Found {
+    let mut system = system_on(backend, precision, tree);
     write(&mut system, sources);
     found(system.force(sources.len(), true, sinks.iter().map(Body::sink)).unwrap().values)
 }
@@ -110,8 +149,12 @@ fn force(system: &mut RankedSystem, nj: usize, sinks: &[Body]) -> Result<Found> 
 
 /// Returns what all ranks find together, each with its share of sources and sinks.
 fn together(tree: TreeAccuracy, precision: Precision, manners: Manners, shares: &[Share]) -> Found {
+    together_on(Gpus::None, tree, precision, manners, shares)
+}
+
+fn together_on(gpus: Gpus, tree: TreeAccuracy, precision: Precision, manners: Manners, shares: &[Share]) -> Found {
     let found = on_ranks(shares.len(), manners, |rank, communicator| {
-        let made = Ok(system(precision, Some(tree)));
+        let made = Ok(system_on(gpus.backend(rank), precision, Some(tree)));
         let mut system = RankedSystem::over(Box::new(communicator), made).unwrap();
         system.own().set_tree_crossover(Some(0));
         let (sources, sinks) = &shares[rank];
@@ -165,12 +208,14 @@ fn require_accuracy(name: &str, precision: Precision, accuracy: f64, shares: &[S
     let exact = alone(None, Precision::Double, &sources, &sinks);
     let pulls = pulls(&sources, &sinks);
     let of_one = errors(&alone(Some(tree), precision, &sources, &sinks), &exact, &pulls);
-    let of_ranks = errors(&together(tree, precision, Manners::default(), shares), &exact, &pulls);
-    for (percent, bound) in [(50, accuracy), (99, 5.0 * accuracy)] {
-        let [of_one, of_ranks] = [&of_one, &of_ranks].map(|errors| errors[(errors.len() - 1) * percent / 100]);
-        let allowed = bound.min(2.0 * of_one + 0.2 * bound);
-        let size = shares.len();
-        assert!(of_ranks <= allowed, "{name} on {size} ranks: {percent} of 100 at {of_ranks:e}, of one {of_one:e}");
+    for gpus in Gpus::to_try() {
+        let of_ranks = errors(&together_on(gpus, tree, precision, Manners::default(), shares), &exact, &pulls);
+        for (percent, bound) in [(50, accuracy), (99, 5.0 * accuracy)] {
+            let [of_one, of_ranks] = [&of_one, &of_ranks].map(|errors| errors[(errors.len() - 1) * percent / 100]);
+            let allowed = bound.min(2.0 * of_one + 0.2 * bound);
+            let by = format!("{name} on {} ranks, GPUs {gpus:?}", shares.len());
+            assert!(of_ranks <= allowed, "{by}: {percent} of 100 at {of_ranks:e}, of one {of_one:e}");
+        }
     }
 }
 
@@ -192,10 +237,13 @@ fn an_angle_opens_the_cells_of_all_ranks() {
     let exact = alone(None, Precision::Double, &sources, &sinks);
     let pulls = pulls(&sources, &sinks);
     let of_one = errors(&alone(Some(tree), Precision::Double, &sources, &sinks), &exact, &pulls);
-    let of_ranks = errors(&together(tree, Precision::Double, Manners::default(), &shares), &exact, &pulls);
-    for percent in [50, 99] {
-        let [of_one, of_ranks] = [&of_one, &of_ranks].map(|errors| errors[errors.len() * percent / 100]);
-        assert!(of_ranks > 0.0 && of_ranks < 1.5 * of_one, "{of_ranks:e} {of_one:e}");
+    for gpus in Gpus::to_try() {
+        let found = together_on(gpus, tree, Precision::Double, Manners::default(), &shares);
+        let of_ranks = errors(&found, &exact, &pulls);
+        for percent in [50, 99] {
+            let [of_one, of_ranks] = [&of_one, &of_ranks].map(|errors| errors[errors.len() * percent / 100]);
+            assert!(of_ranks > 0.0 && of_ranks < 1.5 * of_one, "GPUs {gpus:?}: {of_ranks:e} {of_one:e}");
+        }
     }
 }
 
@@ -283,10 +331,15 @@ fn few_bodies_and_bodies_in_one_point_are_summed_too() {
 fn one_rank_has_the_bits_of_one_process() {
     let bodies = plummer(2500, [0.0; 3], &mut Random(4));
     let tree = TreeAccuracy::Error(1e-3);
-    for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
-        let expected = alone(Some(tree), precision, &bodies, &bodies[..2000]);
-        let shares = [(bodies.clone(), bodies[..2000].to_vec())];
-        assert!(together(tree, precision, Manners::default(), &shares) == expected, "{}", precision.name());
+    for gpus in Gpus::to_try().into_iter().filter(|gpus| *gpus != Gpus::OfEverySecond) {
+        for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
+            for sinks in [&bodies[..2000], &bodies[..]] {
+                let expected = alone_on(gpus.backend(0), Some(tree), precision, (&bodies, sinks));
+                let shares = [(bodies.clone(), sinks.to_vec())];
+                let found = together_on(gpus, tree, precision, Manners::default(), &shares);
+                assert!(found == expected, "GPUs {gpus:?}, {}, {} sinks", precision.name(), sinks.len());
+            }
+        }
     }
 }
 

@@ -83,6 +83,8 @@ pub const MOST_PARTS: f64 = 16.0;
 /// The squared distances, in the units of a tree, beyond which the derivatives of the orders 4 to 6
 /// are in the range of 32 bits. The largest of them is `(2 order - 1)!! / s^(2 order + 1)`.
 pub const LEAST_S2_OF_ORDERS: [f64; 3] = [1.5e-8, 9.6e-7, 7.7e-6];
+/// The least squared distance, in the units of a tree on a GPU, at which expansions are used.
+pub const LEAST_S2: f64 = 9.313225746154785e-10;
 /// The sum of the errors that have one sign is at most about this many tolerances.
 const ADDED_ERRORS: f64 = 2.4;
 

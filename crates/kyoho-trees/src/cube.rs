@@ -8,6 +8,13 @@ pub const LEVELS: u32 = 42;
 pub const LEVELS_OF_WORD: u32 = LEVELS / 2;
 /// The lowest binary exponent of a cube's side, so that the factor of keys is a normal number.
 pub const LOWEST_EXPONENT: i32 = -900;
+/// The binary exponent of the side of the cube in the units of a tree on a GPU. Cells of the deepest
+/// levels are as far below 1 as the cube is above.
+pub const SIDE_EXPONENT: i32 = 10;
+/// The highest binary exponent of the softening in these units.
+pub const SOFTENING_EXPONENT: i32 = 12;
+/// The highest binary exponent of the factor of lengths, so that its square is a number.
+pub const MOST_UNITS: i32 = 400;
 
 /// A cube that holds all bodies of a tree. Its side is a power of two, so that scaling changes no
 /// digit.
@@ -53,6 +60,14 @@ impl Cube {
     /// deepest octants.
     pub fn key_factor(&self) -> f64 {
         power_of_two(LEVELS as i32 - self.exponent)
+    }
+
+    /// Returns the factor of lengths that brings them to the units of a tree on a GPU, where pairs have
+    /// this squared softening: that of `choose_cube` in `kernels/tree/keys.h`.
+    pub fn gpu_factor(&self, softening2: f64) -> f64 {
+        let of_side = SIDE_EXPONENT - self.exponent;
+        let of_softening = if softening2 > 0.0 { exponent_of(softening2) / 2 } else { -MOST_UNITS };
+        power_of_two(of_side.min(SOFTENING_EXPONENT - of_softening).min(MOST_UNITS))
     }
 
     /// Returns the key of a position in the cube.

@@ -1,6 +1,7 @@
 //! What a rank does of forces that ranks sum by a tree together. How they speak is no matter here:
 //! what goes from rank to rank are words of 64 bits.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use kyoho_core::{BufferPool, Interaction, Level, Pooled, Result, TreeBlock, memory};
@@ -10,11 +11,14 @@ use kyoho_laws::simd::kernel::Kernel;
 
 use super::block::points;
 use super::essential::{Essential, Region, Test};
+use super::on_device::{DomainDevice, Host};
 use super::passes::{Passes, Trees};
-use super::sources::Spread;
+use super::sources::{Spread, TreeUnits};
 use super::sums::{Points, Settings, TreeSums};
 use crate::accuracy::Method;
 use crate::bodies::Bodies;
+use crate::criterion::{LEAST_S2, least_s2};
+use crate::cube::Cube;
 
 /// The name of words in errors about memory.
 const WHAT: &str = "words for other ranks";
@@ -66,9 +70,16 @@ impl RankWords {
 /// two steps ranks exchange what the first one returns.
 pub trait DomainForces: Send {
     /// Makes the trees of sources and sinks, which are the sources where they are none, and returns what
-    /// the units of all ranks follow from. Flags: whether sinks leave out sources with their index, and
-    /// whether each source of all ranks is known to have another one.
-    fn begin(&mut self, bodies: (Bodies, Option<Bodies>), asked: TreeBlock, flags: (bool, bool)) -> Result<Spread>;
+    /// the units of all ranks follow from. The cube holds the bodies of all ranks. Flags: whether sinks
+    /// leave out sources with their index, and whether each source of all ranks is known to have another
+    /// one.
+    fn begin(
+        &mut self,
+        bodies: (Bodies, Option<Bodies>),
+        cube: &Cube,
+        asked: TreeBlock,
+        flags: (bool, bool),
+    ) -> Result<Spread>;
     /// Makes the moments, and returns where the sinks are, as about so many regions at most.
     fn expand(&mut self, spread: &Spread, most: usize) -> Result<Vec<Region>>;
     /// Returns the cells for the first pass of each rank, in whose regions sinks are.
@@ -106,11 +117,25 @@ pub struct Domain<E: Number> {
     passes: Option<Passes<E>>,
     /// The cells of each rank, of which it gets those that it needs.
     essential: Vec<Essential>,
+    /// The cube around the bodies of all ranks.
+    cube: Cube,
+    /// A device that does the work, if there is one.
+    device: Option<Box<dyn DomainDevice<E>>>,
+    /// Whether the CPU does it after the device has failed.
+    falls_back: bool,
+    /// Whether it does that of this call.
+    is_on_device: bool,
 }
 
 impl<E: Number> Domain<E> {
-    /// Makes one that sums near pairs by a kernel.
-    pub fn new(kernel: Box<dyn Kernel<E>>, interaction: Arc<Interaction>, threads: usize, level: Level) -> Domain<E> {
+    /// Makes one whose work a device does, if it is given, or CPUs, which sum near pairs by a kernel.
+    /// `falls_back` says that CPUs do it too once the device has failed.
+    pub fn new(
+        kernel: Box<dyn Kernel<E>>,
+        interaction: Arc<Interaction>,
+        (threads, level): (usize, Level),
+        (device, falls_back): (Option<Box<dyn DomainDevice<E>>>, bool),
+    ) -> Domain<E> {
         Domain {
             kernel,
             interaction,
@@ -124,6 +149,25 @@ impl<E: Number> Domain<E> {
             trees: None,
             passes: None,
             essential: Vec::new(),
+            cube: Cube::new([0.0; 3], [0.0; 3]),
+            device,
+            falls_back,
+            is_on_device: false,
+        }
+    }
+
+    /// Lets the device do some work of this call; `None` if there is no device, or it fails and the CPU
+    /// may do its work from now on.
+    fn on_device<T>(&mut self, work: impl FnOnce(&mut dyn DomainDevice<E>, Host) -> Result<T>) -> Result<Option<T>> {
+        let Some(device) = self.device.as_mut().filter(|_| self.is_on_device) else { return Ok(None) };
+        match work(&mut **device, (&self.threads, &self.pool)) {
+            Ok(done) => Ok(Some(done)),
+            Err(error) if self.falls_back => {
+                log::warn!("the CPU sums forces by a tree over ranks in place of a GPU: {error}");
+                (self.device, self.is_on_device) = (None, false);
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -143,7 +187,12 @@ impl<E: Number> Domain<E> {
     /// Chooses the cells for each rank but this one.
     fn choose(&self, rank: usize, regions: &[&[Region]], test: Test, is_first: bool) -> Result<Vec<Essential>> {
         let passes = self.passes()?;
-        let limits = if is_first { passes.first_limits() } else { passes.limits() };
+        let mut limits = if is_first { passes.first_limits() } else { passes.limits() };
+        // The other rank may have a GPU.
+        let Settings { order, softening2, .. } = passes.settings;
+        let of_order = if is_first { 0.0 } else { least_s2(order) };
+        let factor = passes.sources.units.length / self.cube.gpu_factor(softening2);
+        limits.least2 = limits.least2.max(of_order.max(LEAST_S2) * factor * factor);
         let mut chosen = memory::collected(regions.iter().map(|_| Ok(Essential::default())), WHAT)?;
         self.threads.each(chosen.iter_mut().zip(regions).enumerate(), |(to, (chosen, regions))| {
             if to != rank {
@@ -166,28 +215,44 @@ impl<E: Number> DomainForces for Domain<E> {
     fn begin(
         &mut self,
         bodies: (Bodies, Option<Bodies>),
+        cube: &Cube,
         asked: TreeBlock,
         (skip_own_index, is_distinct): (bool, bool),
     ) -> Result<Spread> {
         self.end();
         self.pool.begin();
         (self.sources, self.sinks) = bodies;
-        self.is_distinct = is_distinct;
+        (self.cube, self.is_distinct) = (*cube, is_distinct);
         let Method::Cells { order, criterion } = Method::of(asked.accuracy) else {
             return Err(kyoho_core::Error::Internal { what: "a walk without a stack over ranks".into() });
         };
         let settings = Settings { order, criterion, softening2: asked.softening2, skip_own_index, level: self.level };
         self.settings = Some(settings);
+        // Bodies are taken out of the domain while it is lent to the device.
+        let (sources, sinks) = (take(&mut self.sources), take(&mut self.sinks));
+        self.is_on_device = true;
+        let of_device = self.on_device(|device, host| {
+            let sources = points(&sources);
+            let sinks = sinks.as_ref().map(points).filter(|sinks| sinks.positions != sources.positions);
+            device.trees(host, cube, (sources, sinks), asked.softening2)
+        });
+        (self.sources, self.sinks) = (sources, sinks);
+        let of_device = of_device?.flatten();
+        self.is_on_device = of_device.is_some();
         let (sources, sinks) = self.points();
-        let trees = Trees::new(&self.with(), sources, sinks)?;
+        let trees = of_device.map_or_else(|| Trees::new(&self.with(), sources, sinks), Ok)?;
         let spread = trees.spread(sources.masses);
         self.trees = Some(trees);
         Ok(spread)
     }
 
     fn expand(&mut self, spread: &Spread, most: usize) -> Result<Vec<Region>> {
-        let (trees, settings) = (self.trees.take().ok_or_else(out_of_order)?, self.settings.ok_or_else(out_of_order)?);
-        let passes = Passes::new(&self.with(), trees, self.points(), &settings, spread)?;
+        let trees = self.trees.take().ok_or_else(out_of_order)?;
+        let settings = self.settings.ok_or_else(out_of_order)?;
+        let units = TreeUnits::new::<E>(spread, settings.softening2);
+        self.is_on_device &= spread.is_for_gpus(&self.cube) && !units.has_tiny_cells;
+        let cells = self.on_device(|device, host| device.cells(host, &units, &settings))?;
+        let passes = Passes::new(&self.with(), trees, self.points(), &settings, (spread, units), cells)?;
         let regions = passes.regions(most, true)?;
         self.passes = Some(passes);
         Ok(regions)
@@ -203,7 +268,9 @@ impl<E: Number> DomainForces for Domain<E> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let own = passes.sources.tree.cells.len();
         passes.join(cells.each(), 0, &[])?;
-        passes.first(&self.with())?;
+        if self.on_device(|device, host| device.first(host, &mut passes))?.is_none() {
+            passes.first(&self.with())?;
+        }
         passes.keep_cells(own);
         let regions = passes.regions(most, false)?;
         self.passes = Some(passes);
@@ -250,11 +317,13 @@ impl<E: Number> DomainForces for Domain<E> {
         let foreign = passes.join(cells.each(), stride, alone)?;
         let (sources, sinks) = self.points();
         let mut forces = self.pool.unwritten(sinks.positions.len(), [0.0; 4], "forces by a tree")?;
-        let with = self.with();
         // Sinks that are sources leave out themselves alone, where no other source has their index.
         let foreign = if self.is_distinct && self.sinks.is_none() { &[] } else { &foreign[..] };
-        let (places, alike) = with.places(&passes, (sources, sinks), foreign, self.is_distinct)?;
-        passes.second(&with, (&places, alike.as_ref()), &mut forces)?;
+        let (places, alike) = self.with().places(&passes, (sources, sinks), foreign, self.is_distinct)?;
+        let left_out = (&places[..], alike.as_ref());
+        if self.on_device(|device, host| device.second(host, &passes, left_out, &mut forces))?.is_none() {
+            passes.second(&self.with(), left_out, &mut forces)?;
+        }
         Ok(forces)
     }
 

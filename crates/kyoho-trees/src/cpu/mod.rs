@@ -4,8 +4,8 @@
 //! cells of sinks. `sums` makes the two `passes`, each a `walk` through the cells of sinks:
 //! `first_pass` and `second_pass`, which leaves `near` sums. A `domain` is a rank's part of a tree of
 //! several: it tells `regions` of its sinks, chooses `essential` cells for those of others, and walks
-//! through the own ones `joined` with those that it gets. `neighbours` and `stackless` have trees of
-//! their own kind.
+//! through the own ones `joined` with those that it gets, or lets a device walk (`on_device`).
+//! `neighbours` and `stackless` have trees of their own kind.
 
 pub mod block;
 mod cell_list;
@@ -16,6 +16,7 @@ mod joined;
 mod near;
 mod neighbours;
 mod octree;
+pub mod on_device;
 mod passes;
 mod regions;
 mod second_pass;
@@ -27,5 +28,7 @@ mod walk;
 
 pub use neighbours::NeighbourTree;
 pub use octree::Octree;
-pub use sources::Spread;
-pub use sums::{Counts, Points, Settings, TreeSums};
+pub use passes::{Passes, Trees};
+pub use sinks::Extent;
+pub use sources::{Spread, TreeUnits};
+pub use sums::{Alike, Counts, Points, Settings, TreeSums};

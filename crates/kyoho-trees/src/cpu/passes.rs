@@ -1,13 +1,15 @@
 //! The trees of a call, and the two passes through the cells of its sinks.
 
 use crate::criterion::{self, FIRST_CUT};
-use kyoho_core::{Pooled, Result};
+use kyoho_core::{BufferPool, Pooled, Result};
+use kyoho_hal::threads::Threads;
 use kyoho_laws::expansion::MAX_COMPONENTS;
 use kyoho_laws::simd::expansions::{Expansions, Kind, Number, Tests};
 use kyoho_laws::softened_expansion::MAX_TERMS;
 
 use super::first_pass::Coarse;
 use super::octree::Octree;
+use super::on_device::DeviceCells;
 use super::second_pass::Walk;
 use super::sinks::{self, Extent, Softenings};
 use super::sources::{Sources, Spread, TreeUnits};
@@ -16,19 +18,24 @@ use super::walk;
 
 /// The trees of the sources and of the sinks, which may be one.
 pub struct Trees {
-    of_sources: Octree,
+    /// The tree of the sources.
+    pub of_sources: Octree,
     /// The tree of the sinks, if it is another one.
-    of_sinks: Option<Octree>,
+    pub of_sinks: Option<Octree>,
 }
 
 /// What the passes of a call read.
 pub struct Passes<E: Number> {
+    /// The sources.
     pub sources: Sources<E>,
+    /// The loops over expansions.
     pub expansions: Box<dyn Expansions<E>>,
     /// The tree of the sinks with their coordinates, if it is another one than that of the sources.
     own: Option<(Octree, [Pooled<f64>; 3])>,
+    /// The cells of sinks.
     pub extents: Pooled<Extent>,
     softenings: Softenings,
+    /// How forces are computed.
     pub settings: Settings,
     /// The cells of sources that a walk begins with.
     pub roots: Vec<u32>,
@@ -65,16 +72,17 @@ impl Trees {
 }
 
 impl<E: Number> Passes<E> {
-    /// Makes the moments of the cells of sources, and the extents of those of sinks.
+    /// Makes the moments of the cells of sources, and the extents of those of sinks, unless a device has
+    /// made both.
     pub fn new(
         with: &TreeSums<E>,
         trees: Trees,
         (sources, sinks): (Points, Points),
         settings: &Settings,
-        spread: &Spread,
+        (spread, units): (&Spread, TreeUnits),
+        of_device: Option<DeviceCells<E>>,
     ) -> Result<Passes<E>> {
         let on = (with.threads, with.pool);
-        let units = TreeUnits::new::<E>(spread, settings.softening2);
         let has_negative = spread.has_negative != 0;
         let bodies = (sources.positions, sources.masses);
         let mut of_sources = Sources::<E>::new(trees.of_sources, bodies, (units, has_negative), on)?;
@@ -89,7 +97,16 @@ impl<E: Number> Passes<E> {
             false => Kind::Plain,
         };
         let expansions = E::expansions(settings.level, settings.order, kind);
-        of_sources.expand(&*expansions, settings.criterion, sources.positions, on)?;
+        let extents = match of_device {
+            None => {
+                of_sources.expand(&*expansions, settings.criterion, sources.positions, on)?;
+                None
+            }
+            Some(DeviceCells { records, moments, extents }) => {
+                (of_sources.records, of_sources.moments) = (records, moments);
+                Some(extents)
+            }
+        };
         let scaled = |body: usize| {
             let [x, y, z] = sinks.positions[body].map(|coordinate| coordinate * units.length);
             [x, y, z, 0.0]
@@ -105,7 +122,8 @@ impl<E: Number> Passes<E> {
             None => (&of_sources.tree, &of_sources.positions),
             Some((tree, positions)) => (tree, positions),
         };
-        let mut extents = sinks::extents::<E>(sink_tree, positions, &units, on)?;
+        let made = || sinks::extents::<E>(sink_tree, positions, &units, on);
+        let mut extents = extents.map_or_else(made, Ok)?;
         let softenings = match has_own {
             true => Softenings::new(sink_tree, on, (sinks.softenings2, units.length * units.length))?,
             false => Softenings::default(),
@@ -189,6 +207,28 @@ impl<E: Number> Passes<E> {
         sinks::set_accelerations(tree, &mut self.extents, &accelerations, variation, with.threads);
         self.accelerations = accelerations;
         Ok(walked.iter().map(|(_, counted)| counted).sum())
+    }
+
+    /// Takes the accelerations of sinks, in their sorted order, that a device has found, and which cells
+    /// of sinks it takes for groups: 1 for one, more for a leaf of which each body is one.
+    pub fn take_first(
+        &mut self,
+        (threads, pool): (&Threads, &BufferPool),
+        found: impl Iterator<Item = f64>,
+        groups: &[u32],
+    ) -> Result<()> {
+        let mut accelerations = pool.room(self.accelerations.len(), "accelerations of sinks")?;
+        accelerations.extend(found.map(|acceleration| [acceleration, 0.0]));
+        let tree = match &self.own {
+            None => &self.sources.tree,
+            Some((tree, _)) => tree,
+        };
+        sinks::set_accelerations(tree, &mut self.extents, &accelerations, self.settings.variation(), threads);
+        for (extent, group) in self.extents.iter_mut().zip(groups) {
+            (extent.is_group, extent.is_split) = (*group == 1, *group > 1);
+        }
+        self.accelerations = accelerations;
+        Ok(())
     }
 
     /// Sums the forces on the sinks, each of which leaves out the source at its place and those of

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::cells::Cell;
 use crate::criterion::Criterion;
-use crate::cube::{LEVELS, exponent_of, power_of_two};
+use crate::cube::{Cube, LEVELS, exponent_of, power_of_two};
 use kyoho_core::{BufferPool, Pooled, Result, Units, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::indices::{factorial, place};
@@ -20,6 +20,8 @@ const CELLS_OF_TASK: usize = 256;
 /// Cells of at most this many bodies get the smallest radius that holds these; larger ones get one
 /// that holds the spheres of their children.
 const BODIES_OF_RADIUS: u32 = 128;
+/// The levels below the cube down to which the leaves of most bodies may be on GPUs.
+const DEEPEST_ON_GPUS: i32 = 36;
 /// The diagonal of a cube over its side.
 const SQRT_3: f64 = 1.7320508075688772;
 
@@ -107,6 +109,12 @@ impl Spread {
     /// square of 2^12 times the side of the octants of most bodies.
     pub fn largest_softening2(&self) -> f64 {
         power_of_two(2 * (self.side + 12))
+    }
+
+    /// Whether 32 bits hold the distances and moments of trees in a cube, as on GPUs: no mass is negative,
+    /// and most bodies are in leaves that are not too small beside the cube.
+    pub fn is_for_gpus(&self, cube: &Cube) -> bool {
+        self.has_negative == 0 && self.side >= cube.exponent - DEEPEST_ON_GPUS
     }
 
     /// Returns what the units of the trees of several ranks follow from. It sorts them.

@@ -11,7 +11,7 @@ use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::kernel::Kernel;
 
 use super::passes::{Passes, Trees};
-use super::sources::Spread;
+use super::sources::{Spread, TreeUnits};
 
 /// The number of bodies that a thread takes at a time.
 const PIECE: usize = 1 << 14;
@@ -205,7 +205,8 @@ impl<E: Number> TreeSums<'_, E> {
         let begin = Instant::now();
         let spread = trees.spread(sources.masses);
         let settings = &Settings { softening2: settings.softening_of_units((sources, sinks), &spread), ..*settings };
-        let mut passes = Passes::new(self, trees, (sources, sinks), settings, &spread)?;
+        let units = TreeUnits::new::<E>(&spread, settings.softening2);
+        let mut passes = Passes::new(self, trees, (sources, sinks), settings, (&spread, units), None)?;
         let (places, alike) = self.places(&passes, (sources, sinks), &[], false)?;
         counts.seconds[1] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();

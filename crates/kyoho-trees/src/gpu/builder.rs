@@ -13,6 +13,7 @@ use super::constants::{
 use super::kernels::{Expansions, Kernels, launch, launch_after_copies, scan};
 use crate::cells::Cell;
 use crate::criterion::Criterion;
+use crate::cube::Cube;
 use kyoho_core::{Error, Result, TreePhase};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
 use kyoho_hal::grow_buffer::GrowBuffer;
@@ -111,6 +112,10 @@ pub struct Tree<G: Gpu> {
     has_negative: bool,
     /// The order and the opening angle, if there is one, of the moments that were summed.
     summed: Option<(usize, f32)>,
+    /// The cell with which walks begin.
+    pub(super) root: u32,
+    /// The numbers of the cube, if it was given and is not to be found.
+    pub(super) given_cube: Option<[f64; CUBE_NUMBERS]>,
     pub(super) clock: Clock,
 }
 
@@ -151,6 +156,8 @@ impl<G: Gpu> Tree<G> {
             end_of_large: 0,
             has_negative: false,
             summed: None,
+            root: 0,
+            given_cube: None,
             clock: Clock::default(),
         })
     }
@@ -209,7 +216,7 @@ impl<G: Gpu> Tree<G> {
             let (what, value) = ("the number of bodies of a tree on one GPU", places as i64);
             return Err(Error::BadCount { what, value, allowed: format!("0 to {}", i32::MAX) });
         }
-        self.bodies = bodies;
+        (self.bodies, self.root) = (bodies, 0);
         self.summed = None;
         self.starts.clear();
         if bodies == 0 {
@@ -250,6 +257,19 @@ impl<G: Gpu> Tree<G> {
                 self.make_cells(on)?;
             }
         }
+    }
+
+    /// Does as [`Tree::build`] does, in a cube that holds all bodies.
+    ///
+    /// # Safety
+    /// As for [`Tree::build`].
+    pub unsafe fn build_in(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>, cube: &Cube) -> Result<()> {
+        let [x, y, z] = cube.low;
+        self.given_cube = Some([x, y, z, cube.key_factor(), cube.gpu_factor(given.softening2)]);
+        // SAFETY: the caller's promise.
+        let built = unsafe { self.build(on, given) };
+        self.given_cube = None;
+        built
     }
 
     fn make_room(&mut self, gpu: &G, given: &Given<Address<G>>) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::cube::LEVELS;
+use crate::cube::{LEVELS, SIDE_EXPONENT};
 
 /// Threads that have a sink, or a cell of sources, together.
 pub const LANES: usize = 32;
@@ -87,20 +87,8 @@ pub const NEIGHBOUR_THREADS: usize = 128;
 pub const MOST_WORDS: usize = 3 << 30;
 /// The square of the largest sum of two radii over the distance in the first pass.
 pub const FIELD_CUT2: f64 = 0.81;
-/// The least squared distance, in the units of the tree, at which expansions are used, so that
-/// derivatives are in the range of numbers.
-pub const LEAST_S2: f64 = 9.313225746154785e-10;
-
 /// The largest radius, in the units of the tree, of a cell whose expansions are used.
 pub const MOST_RADIUS: f64 = 1048576.0;
-
-/// The binary exponent of the side of the cube in the units of the tree. Cells of the deepest
-/// levels are as far below 1 as the cube is above.
-pub const SIDE_EXPONENT: i32 = 10;
-/// The highest binary exponent of the softening in the units of the tree.
-pub const SOFTENING_EXPONENT: i32 = 12;
-/// The highest binary exponent of the factor of lengths, so that its square is a number.
-pub const MOST_UNITS: i32 = 400;
 
 /// Places of the cube's numbers: the low corner, and factors that bring lengths to whole numbers of
 /// keys and to the units of the tree.
@@ -222,8 +210,8 @@ mod tests {
 
     use super::*;
     use crate::LEAF;
-    use crate::criterion::{FLOOR, LEAST_S2_OF_ORDERS, MOST_PARTS};
-    use crate::cube::{LEVELS_OF_WORD, LOWEST_EXPONENT};
+    use crate::criterion::{FLOOR, LEAST_S2, LEAST_S2_OF_ORDERS, MOST_PARTS};
+    use crate::cube::{LEVELS_OF_WORD, LOWEST_EXPONENT, MOST_UNITS, SOFTENING_EXPONENT};
     use crate::gpu::expansions;
     use kyoho_laws::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
 

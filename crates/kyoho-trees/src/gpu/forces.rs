@@ -18,6 +18,7 @@ use crate::criterion::Criterion;
 use kyoho_core::{Error, Result};
 use kyoho_hal::gpu::{Address, Gpu};
 use kyoho_hal::grow_buffer::GrowBuffer;
+use turn::Report;
 
 /// The number of levels, and of groups as one more.
 const ALL_LEVELS: usize = LEVELS_OF_SINKS + 1;
@@ -81,6 +82,8 @@ impl Asked {
 pub enum ForcesOn<'a, G: Gpu> {
     /// All sources.
     All,
+    /// All sources, each of which leaves out some.
+    AllBut(Own<Address<G>>),
     /// Some of the sources.
     Some(Chosen<'a, G>),
     /// Sinks beside the sources, which have a tree of their own.
@@ -127,8 +130,13 @@ pub struct Forces<G: Gpu> {
     pub(super) most_words: usize,
     /// See [`SINKS_AT_A_TIME`].
     pub(super) sinks_at_a_time: usize,
+    /// What a first pass has found that no second one followed.
+    found: Option<Report>,
     pub(super) clock: Clock,
 }
+
+/// The kernels of sinks, and those of expansions.
+type AllKernels<'a, G> = (&'a mut SinkKernels<G>, &'a mut Expansions<G>);
 
 /// The forces that are summed at a time.
 struct Turn<'a, G: Gpu> {
@@ -146,16 +154,6 @@ struct Turn<'a, G: Gpu> {
     /// The number of sinks of the turns before.
     done: usize,
     to: Address<G>,
-}
-
-/// What the sums need room for.
-struct Needed {
-    /// Words of lists.
-    words: usize,
-    /// Groups.
-    groups: usize,
-    /// The sorted bodies whose forces these are.
-    sinks: Range<usize>,
 }
 
 impl<G: Gpu> Forces<G> {
@@ -187,8 +185,24 @@ impl<G: Gpu> Forces<G> {
             room_of_groups: 0,
             most_words: MOST_WORDS,
             sinks_at_a_time: SINKS_AT_A_TIME,
+            found: None,
             clock: Clock::default(),
         })
+    }
+
+    /// Makes memory without room, for the forces on however many sinks at a time.
+    pub fn of_one_turn(gpu: &G) -> Result<Forces<G>> {
+        Ok(Forces { sinks_at_a_time: usize::MAX, ..Forces::new(gpu)? })
+    }
+
+    /// Returns the acceleration of each sink by the first pass, in their sorted order.
+    pub(super) fn accelerations(&self) -> &GrowBuffer<G> {
+        &self.accelerations
+    }
+
+    /// Returns of each cell of sinks how many groups it is: one, one for each body, or none.
+    pub(super) fn groups(&self) -> &GrowBuffer<G> {
+        &self.groups
     }
 
     /// Sums the forces of the sources of a tree, whose moments of this order were summed, on its own
@@ -207,22 +221,108 @@ impl<G: Gpu> Forces<G> {
         asked: &Asked,
         to: Address<G>,
     ) -> Result<Range<usize>> {
-        let on = (gpu, queue);
+        // SAFETY: the caller's promise.
+        let sums = |forces: &mut Self, turn: &Turn<G>, (sink_kernels, kernels): AllKernels<G>| unsafe {
+            let Share { begin, end, .. } = turn.share;
+            let (of_share, pieces) = (end - begin, forces.pieces_of(&turn.share));
+            let border = |piece: usize| begin + (of_share as u64 * piece as u64 / pieces as u64) as usize;
+            let mut summed = 0..0;
+            for piece in 0..pieces {
+                let share = Share { begin: border(piece), end: border(piece + 1), ..turn.share };
+                let turn = &Turn { share, done: summed.len(), ..*turn };
+                let report = forces.first_pass(turn, sink_kernels)?;
+                forces.second_pass(turn, (sink_kernels, kernels), &report)?;
+                summed = if piece == 0 { report.sinks } else { summed.start..report.sinks.end };
+            }
+            Ok(summed)
+        };
+        self.turn((gpu, queue), (tree, sinks), asked, to, sums).map(Option::unwrap_or_default)
+    }
+
+    /// Makes the first pass for all sinks, for which the second one has other cells of sources.
+    ///
+    /// # Safety
+    /// As for [`Forces::sum`].
+    pub unsafe fn first(
+        &mut self,
+        on: (&G, &G::Queue),
+        tree: &mut Tree<G>,
+        sinks: &ForcesOn<G>,
+        asked: &Asked,
+    ) -> Result<()> {
+        let (to, sinks) = (tree.frame(), (tree, sinks));
+        // SAFETY: the caller's promise.
+        let first = |forces: &mut Self, turn: &Turn<G>, (kernels, _): AllKernels<G>| unsafe {
+            forces.first_pass(turn, kernels)
+        };
+        self.found = self.turn(on, sinks, asked, to, first)?;
+        Ok(())
+    }
+
+    /// Makes the second pass after [`Forces::first`] for the same sinks, whose forces come to `to`.
+    ///
+    /// # Safety
+    /// As for [`Forces::sum`].
+    pub unsafe fn second(
+        &mut self,
+        on: (&G, &G::Queue),
+        tree: &mut Tree<G>,
+        sinks: &ForcesOn<G>,
+        asked: &Asked,
+        to: Address<G>,
+    ) -> Result<()> {
+        let none = || Error::Internal { what: "the second pass of a tree came before the first one".into() };
+        let report = self.found.take().ok_or_else(none)?;
+        // SAFETY: the caller's promise.
+        let second = |forces: &mut Self, turn: &Turn<G>, kernels: AllKernels<G>| unsafe {
+            forces.second_pass(turn, kernels, &report)
+        };
+        self.turn(on, (tree, sinks), asked, to, second).map(|_| ())
+    }
+
+    /// Calls `work` with a turn of all sinks that are asked for, for which there is room, and all kernels,
+    /// and returns what it does; `None` without sinks.
+    fn turn<T>(
+        &mut self,
+        on: (&G, &G::Queue),
+        (tree, sinks): (&mut Tree<G>, &ForcesOn<G>),
+        asked: &Asked,
+        to: Address<G>,
+        work: impl FnOnce(&mut Self, &Turn<G>, AllKernels<G>) -> Result<T>,
+    ) -> Result<Option<T>> {
         let of_itself = if asked.skip_own { Own::Itself } else { Own::None };
         let (others, own, chosen) = match sinks {
             ForcesOn::All => (None, of_itself, None),
+            ForcesOn::AllBut(own) => (None, *own, None),
             ForcesOn::Some(chosen) => (None, of_itself, Some(chosen)),
             ForcesOn::SeparateSinks { tree, own } => (Some(*tree), *own, None),
         };
         let count = others.map_or(tree.bodies, |sinks| sinks.bodies);
         if count == 0 {
-            return Ok(0..0);
+            return Ok(None);
         }
         let missing = || Error::Internal { what: "the moments of a tree were not summed".into() };
-        let mut sink_kernels = self.sink_kernels.take().map_or_else(|| SinkKernels::new(gpu), Ok)?;
-        let (loaded, mut kernels) = tree.expansions.take().ok_or_else(missing)?;
-        let tree_of_sinks = others.unwrap_or(tree);
-        let cells = tree_of_sinks.cells();
+        let mut sink_kernels = self.sink_kernels.take().map_or_else(|| SinkKernels::new(on.0), Ok)?;
+        let (order, mut kernels) = tree.expansions.take().ok_or_else(missing)?;
+        let of_sinks = others.unwrap_or(tree);
+        let share = asked.share.unwrap_or(Share { begin: 0, end: count, is_sorted: false });
+        let made = self.make_room(on.0, (of_sinks.cells(), count), &share).and_then(|()| {
+            let turn = Turn { on, tree, of_sinks, own, chosen, asked, order, share, done: 0, to };
+            work(self, &turn, (&mut sink_kernels, &mut kernels))
+        });
+        tree.expansions = Some((order, kernels));
+        self.sink_kernels = Some(sink_kernels);
+        made.map(Some)
+    }
+
+    /// Returns in how many pieces the forces on a share are summed.
+    fn pieces_of(&self, share: &Share) -> usize {
+        let sinks = share.end - share.begin;
+        (sinks.saturating_add(self.sinks_at_a_time / 2) / self.sinks_at_a_time).max(1)
+    }
+
+    /// Makes room for so many cells and bodies of sinks, of which there is a share.
+    fn make_room(&mut self, gpu: &G, (cells, count): (usize, usize), share: &Share) -> Result<()> {
         let tiles = cells.div_ceil(SELECT_THREADS);
         self.room_of_groups = self.room_of_groups.max(cells);
         self.numbers.ensure_capacity(gpu, LEVELS_OF_SINKS * cells * 4)?;
@@ -236,28 +336,14 @@ impl<G: Gpu> Forces<G> {
         self.ratios.ensure_capacity(gpu, 4 * count)?;
         self.alike.ensure_capacity(gpu, 4 * cells)?;
         self.groups.ensure_capacity(gpu, 4 * cells)?;
-        let share = asked.share.unwrap_or(Share { begin: 0, end: count, is_sorted: false });
-        let of_share = share.end - share.begin;
-        let pieces = ((of_share + self.sinks_at_a_time / 2) / self.sinks_at_a_time).max(1);
-        let words = (WORDS * of_share.div_ceil(pieces) + LEAST_WORDS).min(self.most_words);
+        let of_piece = (share.end - share.begin).div_ceil(self.pieces_of(share));
+        let words = (WORDS * of_piece + LEAST_WORDS).min(self.most_words);
         if self.room < words {
             // Shares of several devices differ a little from one call to the next.
             let more = if self.room > 0 { words / 8 } else { 0 };
             self.make_room_for_words(gpu, (words + more).min(self.most_words))?;
         }
-        let border = |piece: usize| share.begin + (of_share as u64 * piece as u64 / pieces as u64) as usize;
-        let mut sum_piece = |summed: Range<usize>, piece: usize| {
-            let share = Share { begin: border(piece), end: border(piece + 1), ..share };
-            let (tree, of_sinks) = (&*tree, tree_of_sinks);
-            let turn = Turn { on, tree, of_sinks, own, chosen, asked, order: loaded, share, done: summed.len(), to };
-            // SAFETY: the caller's promise.
-            let sinks = unsafe { self.sum_share(&turn, (&mut sink_kernels, &mut kernels))? };
-            Ok(if piece == 0 { sinks } else { summed.start..sinks.end })
-        };
-        let outcome = (0..pieces).try_fold(0..0, &mut sum_piece);
-        tree.expansions = Some((loaded, kernels));
-        self.sink_kernels = Some(sink_kernels);
-        outcome
+        Ok(())
     }
 
     /// Makes room for lists. There is none if memory is refused.
@@ -266,37 +352,5 @@ impl<G: Gpu> Forces<G> {
         self.lists.ensure_capacity(gpu, 4 * words)?;
         self.room = words;
         Ok(())
-    }
-
-    /// Sums the forces of a turn. Returns which of the sorted bodies these are.
-    ///
-    /// # Safety
-    /// As for [`Forces::sum`].
-    unsafe fn sum_share(
-        &mut self,
-        turn: &Turn<G>,
-        (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
-    ) -> Result<Range<usize>> {
-        let gpu = turn.on.0;
-        loop {
-            let sinks = LEVELS_OF_SINKS * turn.of_sinks.cells() + self.room_of_groups;
-            for (room, bytes) in [(&mut self.sinks, 16), (&mut self.far_heads, 4), (&mut self.near_heads, 4)] {
-                room.ensure_capacity(gpu, bytes * sinks)?;
-            }
-            self.parts.ensure_capacity(gpu, 8 * parts_of(self.room))?;
-            // SAFETY: the caller's promise; there is room for so many cells and bodies.
-            let Needed { words, groups, sinks } = unsafe { self.begin(turn, (sink_kernels, kernels))? };
-            if groups > self.room_of_groups {
-                self.room_of_groups = groups + groups / 4;
-            } else if words > self.most_words {
-                let (what, most) = ("the number of words of a tree's lists on one GPU", self.most_words);
-                let allowed = format!("0 to {most}: call for fewer sinks at a time, or less accuracy");
-                return Err(Error::BadCount { what, value: words as i64, allowed });
-            } else if words > self.room {
-                self.make_room_for_words(gpu, (words + words / 4).min(self.most_words))?;
-            } else {
-                return Ok(sinks);
-            }
-        }
     }
 }

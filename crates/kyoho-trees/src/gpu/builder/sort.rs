@@ -3,15 +3,21 @@
 use bytemuck::bytes_of;
 
 use super::{ALL_PASSES, FEW_KEYS, Given, Tree};
-use crate::gpu::constants::{BOX_THREADS, DIGIT_BITS, KEY_THREADS, MOST_BOXES, SORT_THREADS, SORT_TURNS};
+use crate::gpu::constants::{BOX_THREADS, DIGIT_BITS, FOUND, KEY_THREADS, MOST_BOXES, SORT_THREADS, SORT_TURNS};
+use crate::gpu::domain::send;
 use crate::gpu::kernels::{Kernels, launch, launch_after_copies, scan};
 use kyoho_core::Result;
 use kyoho_hal::gpu::{Address, Argument, Gpu};
 use kyoho_hal::grow_buffer::GrowBuffer;
 
 impl<G: Gpu> Tree<G> {
-    /// Begins the search for the cube.
+    /// Begins the search for the cube, unless it was given.
     pub(super) unsafe fn find_cube(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>) -> Result<()> {
+        if let Some(cube) = self.given_cube {
+            // SAFETY: there is room for what is found.
+            unsafe { on.0.zero(on.1, &self.found.0, 4 * FOUND)? };
+            return send(on, &self.cube.0, 0, &cube);
+        }
         let blocks = given.places.div_ceil(4 * BOX_THREADS).min(MOST_BOXES);
         let (memory, count, number) = (Argument::Memory(given.memory), given.places as u32, blocks as i32);
         let (layout, boxes) = (Argument::Bytes(bytes_of(&given.layout)), self.boxes.at());

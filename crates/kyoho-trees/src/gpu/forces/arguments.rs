@@ -103,6 +103,8 @@ pub(super) struct Arguments<A> {
     pub by_angle: i32,
     pub adds: i32,
     pub is_sorted: i32,
+    /// The cell of sources with which walks begin.
+    pub root: u32,
     pub room: u32,
     pub room_of_groups: u32,
     pub room_of_parts: u32,
@@ -159,14 +161,14 @@ kernels! {
     find_fields(
         cells: sink_cells, leaves, highs: sink_highs, lows: sink_lows, sink_places, places, reaches, sinks, numbers,
         sink_counts, fields, heads: field_heads, lists, used, accelerations, ratios, frame,
-        softening2_given: softening2, room, list_room, level
+        softening2_given: softening2, root, room, list_room, level
     );
     find_groups(cells: sink_cells, sink_places, ratios, alike, found, variation);
     choose_groups(cells: sink_cells, parents, alike, groups, found);
     find_interactions(
         sink_places, sink_highs, sink_lows, sink_numbers, places, reaches, sinks, numbers, sink_counts, far_heads,
         near_heads, lists, used, parts, accelerations, frame, softening2_given: softening2, tolerance, cut2, by_angle,
-        room, list_room, room_of_parts, level
+        root, room, list_room, room_of_parts, level
     );
     add_far(
         sink_places, sink_highs, sink_lows, places, moments, sinks, sink_counts, far_heads, lists, locals, frame,

@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::super::constants::{LANES, LEVELS_OF_SINKS, OWN_LISTED, SELECT_THREADS, SHIFT_THREADS, VALUE_THREADS};
 use super::super::kernels::{Expansions, SinkKernels, launch, launch_after_copies, scan};
 use super::arguments::Arguments;
-use super::{ALL_LEVELS, Forces, Needed, REPORTED, Turn, WALKED, parts_of};
+use super::{ALL_LEVELS, Forces, REPORTED, Turn, WALKED, parts_of};
 use crate::criterion::{CUT, Criterion, variation};
-use kyoho_core::{Result, TreePhase};
+use kyoho_core::{Error, Result, TreePhase};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
 use kyoho_laws::indices::components;
 
@@ -24,13 +24,13 @@ const MOST_LOOKING: usize = 1 << 13;
 const MOST_JOINING: usize = 1 << 11;
 
 /// What the device has found.
-struct Report {
+pub(super) struct Report {
     /// The words of lists.
     words: usize,
     /// The sinks of each level.
     of_levels: [u32; ALL_LEVELS],
     /// The sorted bodies that these are.
-    sinks: Range<usize>,
+    pub(super) sinks: Range<usize>,
 }
 
 impl Report {
@@ -41,50 +41,96 @@ impl Report {
 }
 
 impl<G: Gpu> Forces<G> {
-    /// Sums the forces of a turn, if there is room, and returns what is needed.
+    /// Finds the sinks of a turn, how large their accelerations are, and which are groups: the first
+    /// pass. It is repeated where there is too little room.
     ///
     /// # Safety
     /// As for [`Forces::sum`].
-    pub(super) unsafe fn begin(
+    pub(super) unsafe fn first_pass(&mut self, turn: &Turn<G>, kernels: &mut SinkKernels<G>) -> Result<Report> {
+        let (on, cells) = (turn.on, turn.of_sinks.cells());
+        self.clock.begin(on)?;
+        loop {
+            let sinks = LEVELS_OF_SINKS * cells + self.room_of_groups;
+            for (room, bytes) in [(&mut self.sinks, 16), (&mut self.far_heads, 4), (&mut self.near_heads, 4)] {
+                room.ensure_capacity(on.0, bytes * sinks)?;
+            }
+            let mut given = self.arguments(turn);
+            // SAFETY: the caller's promise; there is room for so many cells and groups.
+            unsafe { self.find_sinks(turn, kernels, &mut given)? };
+            let report = self.report(on)?;
+            let groups = report.of_levels[LEVELS_OF_SINKS] as usize;
+            if groups > self.room_of_groups {
+                self.room_of_groups = groups + groups / 4;
+            } else if !self.has_room(on.0, report.words)? {
+                continue;
+            } else {
+                given.level = LEVELS_OF_SINKS as i32;
+                let shape = (report.blocks(LEVELS_OF_SINKS).min(MOST_LOOKING), LANES);
+                // SAFETY: as above.
+                unsafe { launch(on, &mut kernels.find_fields, shape, &given.find_fields())? };
+                self.clock.end(on, TreePhase::FirstPass)?;
+                return Ok(report);
+            }
+        }
+    }
+
+    /// Sums the forces of a turn after its first pass: the second one. It is repeated where there is too
+    /// little room.
+    ///
+    /// # Safety
+    /// As for [`Forces::sum`].
+    pub(super) unsafe fn second_pass(
         &mut self,
         turn: &Turn<G>,
         (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
-    ) -> Result<Needed> {
+        report: &Report,
+    ) -> Result<()> {
         let on = turn.on;
-        let mut given = self.arguments(turn);
-        self.clock.begin(on)?;
-        // SAFETY: the caller's promise; there is room for what a turn needs but words and groups.
-        unsafe {
-            self.find_sinks(turn, sink_kernels, &mut given)?;
-            let report = self.report(on)?;
-            let needed = Needed {
-                words: report.words,
-                groups: report.of_levels[LEVELS_OF_SINKS] as usize,
-                sinks: report.sinks.clone(),
-            };
-            if needed.words > self.room || needed.groups > self.room_of_groups {
-                return Ok(needed);
-            }
-            self.walk(turn, (sink_kernels, kernels), &mut given, &report)?;
+        loop {
+            self.parts.ensure_capacity(on.0, 8 * parts_of(self.room))?;
+            let mut given = self.arguments(turn);
+            // SAFETY: the caller's promise; there is room for what a turn needs but words.
+            unsafe { self.walk(turn, kernels, &mut given, report)? };
+            // Forces are added once, by lists that are complete.
             if turn.asked.adds {
-                // Forces are added once, by lists that are complete.
                 let Report { words, .. } = self.report(on)?;
-                if words > self.room {
-                    return Ok(Needed { words, ..needed });
+                if !self.has_room(on.0, words)? {
+                    continue;
                 }
             }
             self.clock.end(on, TreePhase::Walk)?;
-            self.sum_expansions(on, kernels, &mut given, &report)?;
-            self.clock.end(on, TreePhase::Expansions)?;
-            sum_near(on, sink_kernels, &given, &report)?;
+            // SAFETY: as above.
+            unsafe {
+                self.sum_expansions(on, kernels, &mut given, report)?;
+                self.clock.end(on, TreePhase::Expansions)?;
+                sum_near(on, sink_kernels, &given, report)?;
+            }
             let Report { words, .. } = self.report(on)?;
             self.clock.end(on, TreePhase::NearSums)?;
-            if self.clock.is_wanted() && words <= self.room {
+            if !self.has_room(on.0, words)? {
+                continue;
+            }
+            if self.clock.is_wanted() {
                 let room = turn.of_sinks.cells();
                 self.count(on, (turn.tree, turn.chosen), (words, room, &report.of_levels))?;
             }
-            Ok(Needed { words, ..needed })
+            return Ok(());
         }
+    }
+
+    /// Whether there is room for so many words of lists. If not, it is made, and what they had is lost.
+    fn has_room(&mut self, gpu: &G, words: usize) -> Result<bool> {
+        let most = self.most_words;
+        if words > most {
+            let what = "the number of words of a tree's lists on one GPU";
+            let allowed = format!("0 to {most}: call for fewer sinks at a time, or less accuracy");
+            return Err(Error::BadCount { what, value: words as i64, allowed });
+        }
+        if words > self.room {
+            self.make_room_for_words(gpu, (words + words / 4).min(most))?;
+            return Ok(false);
+        }
+        Ok(true)
     }
 
     /// Returns what kernels get in a turn. The memories for local expansions and the sums by them may
@@ -152,6 +198,7 @@ impl<G: Gpu> Forces<G> {
             by_angle: i32::from(matches!(asked.criterion, Criterion::Angle { .. })),
             adds: i32::from(asked.adds),
             is_sorted: i32::from(share.is_sorted),
+            root: tree.root,
             room: of_sinks.cells() as u32,
             room_of_groups: self.room_of_groups as u32,
             room_of_parts: parts_of(self.room) as u32,
@@ -167,7 +214,7 @@ impl<G: Gpu> Forces<G> {
     /// Begins to find the sinks of all levels, their fields, and the groups among them.
     ///
     /// # Safety
-    /// As for [`Forces::begin`].
+    /// As for [`Forces::sum`].
     unsafe fn find_sinks(
         &mut self,
         turn: &Turn<G>,
@@ -196,25 +243,21 @@ impl<G: Gpu> Forces<G> {
         }
     }
 
-    /// Begins to find the fields of groups, and the interactions of all sinks.
+    /// Begins to find the interactions of all sinks.
     ///
     /// # Safety
-    /// As for [`Forces::begin`].
+    /// As for [`Forces::sum`].
     unsafe fn walk(
         &mut self,
         turn: &Turn<G>,
-        (sink_kernels, kernels): (&mut SinkKernels<G>, &mut Expansions<G>),
+        kernels: &mut Expansions<G>,
         given: &mut Arguments<Address<G>>,
         report: &Report,
     ) -> Result<()> {
         let on = turn.on;
-        let blocks = report.blocks(LEVELS_OF_SINKS).min(MOST_LOOKING);
         let sinks: usize = WALKED.iter().map(|level| report.of_levels[*level] as usize).sum();
-        given.level = LEVELS_OF_SINKS as i32;
         // SAFETY: the caller's promise.
         unsafe {
-            launch(on, &mut sink_kernels.find_fields, (blocks, LANES), &given.find_fields())?;
-            self.clock.end(on, TreePhase::FirstPass)?;
             on.0.zero(on.1, &self.used.0, 8)?;
             self.locals.ensure_capacity(on.0, sinks * 4 * components(turn.order).next_multiple_of(4))?;
             given.locals = self.locals.at();
@@ -230,7 +273,7 @@ impl<G: Gpu> Forces<G> {
     /// Begins to sum what is far from sinks, by expansions.
     ///
     /// # Safety
-    /// As for [`Forces::begin`].
+    /// As for [`Forces::sum`].
     unsafe fn sum_expansions(
         &mut self,
         on: (&G, &G::Queue),
