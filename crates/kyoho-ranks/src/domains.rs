@@ -1,21 +1,23 @@
 //! The domains of ranks: ranges of the curve through all octants of the cube around all bodies.
 
-use kyoho_core::{BufferPool, Pooled, Result, memory};
+use kyoho_core::{Result, memory};
+use kyoho_hal::threads::Threads;
 use kyoho_trees::bodies::Bodies;
 use kyoho_trees::cpu::domain::{DomainForces, RankWords};
 use kyoho_trees::cube::{Cube, Key};
 
 use crate::Ranks;
 use crate::agreement::Call;
+use crate::dealing::{Owners, OwnersOfAll, With};
 
 /// The keys of a rank, on average, of which domains are made.
 const SAMPLES: usize = 512;
 /// A domain may have this part of its bodies more or fewer than others at either end.
 const UNEQUAL: usize = 12;
-/// The words of a source that goes to its domain: coordinates, mass, index.
-const OF_SOURCE: usize = 5;
-/// The words of a sink: coordinates, index.
-const OF_SINK: usize = 4;
+/// The bodies that a thread looks at at a time.
+const PIECE: usize = 1 << 15;
+/// A table of indices has at most this many bits a source.
+const MOST_BITS: u64 = 4;
 /// The name of domains in errors about memory.
 const WHAT: &str = "bodies for other ranks";
 
@@ -41,32 +43,27 @@ pub struct Domains {
     pub has_distinct_indices: bool,
 }
 
-/// The ranks of a rank's bodies.
-pub struct Owners {
-    /// The rank in whose domain each source is.
-    sources: Pooled<u32>,
-    /// That of each sink; empty where these are the sources.
-    sinks: Pooled<u32>,
-}
-
 /// What ranks tell of their bodies: the lowest and the highest coordinates, the count, and of the
 /// indices of sources whether they ascend, the lowest and the highest one.
 struct Told<'a>(&'a [u64]);
 
+/// The lowest and the highest numbers of some.
+type Ends<T> = [T; 2];
+
 impl Told<'_> {
-    fn words(own: &Own) -> Result<Vec<u64>> {
-        let sinks = own.sinks.iter().flat_map(|sinks| sinks.positions.iter());
-        let start = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        let (low, high) = own.sources.positions.iter().chain(sinks).fold(start, |(low, high), position| {
-            (std::array::from_fn(|k| low[k].min(position[k])), std::array::from_fn(|k| high[k].max(position[k])))
-        });
-        let indices = &own.sources.indices;
+    fn words(own: &Own, threads: &Threads) -> Result<Vec<u64>> {
+        let Bodies { positions, indices, .. } = &own.sources;
+        let sinks = own.sinks.as_ref().map_or(&[][..], |sinks| &sinks.positions);
+        let [of_sources, of_sinks] = [corners(positions, threads)?, corners(sinks, threads)?];
+        let (low, high) = joined(of_sources, of_sinks);
         let is_ascending = indices.is_sorted_by(|one, next| one < next);
-        let [first, last] = [indices.first(), indices.last()].map(|index| index.map_or(0, |index| *index as u32));
-        let count = own.sources.positions.len() + own.sinks.as_ref().map_or(0, |sinks| sinks.positions.len());
-        let numbers = [count, indices.len(), usize::from(own.sinks.is_none()), usize::from(is_ascending)];
+        let none = [i32::MAX, i32::MIN];
+        let [least, largest] =
+            indices.iter().fold(none, |[least, largest], index| [least.min(*index), largest.max(*index)]);
+        let numbers =
+            [positions.len() + sinks.len(), indices.len(), usize::from(own.sinks.is_none()), usize::from(is_ascending)];
         let words = low.into_iter().chain(high).map(f64::to_bits).chain(numbers.map(|number| number as u64));
-        memory::collected(words.chain([u64::from(first), u64::from(last)]), WHAT)
+        memory::collected(words.chain([least, largest].map(|index| u64::from(index as u32))), WHAT)
     }
 
     fn corners(&self) -> [[f64; 3]; 2] {
@@ -81,17 +78,37 @@ impl Told<'_> {
         self.0[7]
     }
 
-    /// Returns the lowest and the highest index, if they ascend.
-    fn indices(&self) -> Option<[i32; 2]> {
-        (self.0[9] != 0).then(|| [self.0[10] as u32 as i32, self.0[11] as u32 as i32])
+    /// Returns the lowest and the highest index.
+    fn indices(&self) -> Ends<i32> {
+        [self.0[10] as u32 as i32, self.0[11] as u32 as i32]
     }
+
+    fn is_ascending(&self) -> bool {
+        self.0[9] != 0
+    }
+}
+
+/// The lowest and the highest coordinates of bodies.
+type Corners = ([f64; 3], [f64; 3]);
+
+fn joined((low, high): Corners, (other_low, other_high): Corners) -> Corners {
+    (std::array::from_fn(|k| low[k].min(other_low[k])), std::array::from_fn(|k| high[k].max(other_high[k])))
+}
+
+fn corners(positions: &[[f64; 3]], threads: &Threads) -> Result<Corners> {
+    const NONE: Corners = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    let mut of_pieces = memory::filled(positions.len().div_ceil(PIECE), NONE, WHAT)?;
+    threads.each(positions.chunks(PIECE).zip(&mut of_pieces), |(positions, corners)| {
+        *corners = positions.iter().fold(NONE, |all, position| joined(all, (*position, *position)));
+    });
+    Ok(of_pieces.into_iter().fold(NONE, joined))
 }
 
 impl Domains {
     /// Divides the bodies of all ranks into domains of about as many sources and sinks. All ranks call
     /// this, with what each has or why it has it not.
     pub fn of_ranks(ranks: &mut Ranks, own: Result<Own>) -> Result<(Domains, Own)> {
-        let told = own.as_ref().map_err(Clone::clone).and_then(Told::words);
+        let told = own.as_ref().map_err(Clone::clone).and_then(|own| Told::words(own, &ranks.buffers.threads));
         let told = ranks.gather(told)?;
         let own = own?;
         let all = || told.each().map(Told);
@@ -103,154 +120,77 @@ impl Domains {
         let sinks = own.sinks.iter().flat_map(|sinks| sinks.positions.iter());
         let keys = own.sources.positions.iter().chain(sinks).step_by(step).map(|position| cube.key(*position));
         let sample = ranks.gather(memory::collected(keys.flat_map(|key| [key.high, key.low]), WHAT))?;
-        let found = firsts(&sample, size).and_then(|firsts| {
-            let with_sources = all().filter(|told| told.sources() > 0);
-            let mut ranges = memory::collected(with_sources.map(|told| told.indices()), WHAT)?;
-            ranges.sort_unstable();
-            let are_apart =
-                |pair: &[Option<[i32; 2]>]| matches!(pair, [Some([_, end]), Some([begin, _])] if end < begin);
-            let has_distinct_indices = ranges.iter().all(Option::is_some) && ranges.windows(2).all(are_apart);
-            let sinks_are_sources = all().all(|told| told.0[8] != 0);
-            Ok(Domains { cube, firsts, sinks_are_sources, has_distinct_indices })
-        });
+        let has_distinct_indices = ranks.has_distinct_indices(&told, &own.sources.indices)?;
+        let sinks_are_sources = all().all(|told| told.0[8] != 0);
+        let found =
+            firsts(&sample, size).map(|firsts| Domains { cube, firsts, sinks_are_sources, has_distinct_indices });
         ranks.agree(Call::Room, found.as_ref().map(|_| [0; 5]).map_err(Clone::clone))?;
         Ok((found?, own))
     }
 
-    /// Returns the rank in whose domain each body is.
-    fn of_bodies(&self, bodies: &Bodies, pool: &BufferPool) -> Result<Pooled<u32>> {
-        let owner = |position: &[f64; 3]| {
-            let key = self.cube.key(*position);
-            self.firsts.partition_point(|first| *first <= key) as u32
-        };
-        pool.collected(bodies.positions.iter().map(owner), WHAT)
-    }
-
     /// Returns the ranks of a rank's bodies.
-    pub fn owners(&self, own: &mut Own, pool: &BufferPool) -> Result<Owners> {
+    pub fn owners(&self, own: &mut Own, with: With) -> Result<OwnersOfAll> {
+        let (size, pool) = (self.firsts.len() + 1, with.1);
         if !self.sinks_are_sources && own.sinks.is_none() {
             let positions = pool.collected(own.sources.positions.iter().copied(), WHAT)?;
             let indices = pool.collected(own.sources.indices.iter().copied(), WHAT)?;
             own.sinks = Some(Bodies { positions, indices, ..Bodies::default() });
         }
-        let sinks = own.sinks.as_ref().map_or(Ok(Pooled::default()), |sinks| self.of_bodies(sinks, pool))?;
-        Ok(Owners { sources: self.of_bodies(&own.sources, pool)?, sinks })
+        let owner = |position: &[f64; 3]| {
+            let key = self.cube.key(*position);
+            self.firsts.partition_point(|first| *first <= key)
+        };
+        let sinks = own.sinks.as_ref().map_or(&[][..], |sinks| &sinks.positions);
+        let [sources, sinks] =
+            [&own.sources.positions, sinks].map(|positions| Owners::new(positions, size, owner, with));
+        Ok(OwnersOfAll { sources: sources?, sinks: sinks? })
     }
 }
 
-impl Owners {
-    /// Returns the rank in whose domain each sink is.
-    pub fn of_sinks(&self, domains: &Domains) -> &[u32] {
-        if domains.sinks_are_sources { &self.sources } else { &self.sinks }
-    }
-
-    /// Packs copies of bodies for the domains of other ranks.
-    pub fn packed(&self, own: &Own, (rank, size): (usize, usize), pool: &BufferPool) -> Result<RankWords> {
-        let mut numbers = memory::filled(size, [0_usize; 2], WHAT)?;
-        self.sources.iter().for_each(|owner| numbers[*owner as usize][0] += 1);
-        self.sinks.iter().for_each(|owner| numbers[*owner as usize][1] += 1);
-        let count = |(of, numbers): (usize, &[usize; 2])| match of == rank {
-            true => 0,
-            false => 1 + OF_SOURCE * numbers[0] + OF_SINK * numbers[1],
-        };
-        let counts = memory::collected(numbers.iter().enumerate().map(count), WHAT)?;
-        let mut words = pool.unwritten(counts.iter().sum(), 0, WHAT)?;
-        let mut ends = memory::room(size, WHAT)?;
-        let mut begin = 0;
-        for (count, numbers) in counts.iter().zip(&numbers) {
-            if *count > 0 {
-                words[begin] = numbers[0] as u64;
-            }
-            ends.push(begin + 1);
-            begin += count;
+impl Ranks {
+    /// Whether all sources of all ranks have an index of their own, as far as a table of bits can tell
+    /// that has not many more than there are sources. All ranks call this.
+    fn has_distinct_indices(&mut self, told: &RankWords, indices: &[i32]) -> Result<bool> {
+        let with_sources = || told.each().map(Told).filter(|told| told.sources() > 0);
+        let ranges = || with_sources().map(|told| told.indices());
+        let are_apart = ranges().zip(ranges().skip(1)).all(|([_, end], [begin, _])| end < begin);
+        if are_apart && with_sources().all(|told| told.is_ascending()) {
+            return Ok(true);
         }
-        for (body, owner) in self.sources.iter().enumerate().filter(|(_, owner)| **owner as usize != rank) {
-            let end = &mut ends[*owner as usize];
-            let [x, y, z] = own.sources.positions[body].map(f64::to_bits);
-            let (mass, index) = (own.sources.masses[body].to_bits(), word_of(own.sources.indices[body]));
-            words[*end..*end + OF_SOURCE].copy_from_slice(&[x, y, z, mass, index]);
-            *end += OF_SOURCE;
+        let (sources, size) = (with_sources().map(|told| told.sources()).sum::<u64>(), told.counts.len());
+        let least = ranges().map(|[least, _]| least).min().unwrap_or(0);
+        let largest = ranges().map(|[_, largest]| largest).max().unwrap_or(0);
+        let span = (i64::from(largest) - i64::from(least) + 1) as u64;
+        if span > MOST_BITS * sources {
+            return Ok(false);
         }
-        let Some(sinks) = &own.sinks else { return Ok(RankWords { words, counts }) };
-        for (body, owner) in self.sinks.iter().enumerate().filter(|(_, owner)| **owner as usize != rank) {
-            let end = &mut ends[*owner as usize];
-            let [x, y, z] = sinks.positions[body].map(f64::to_bits);
-            words[*end..*end + OF_SINK].copy_from_slice(&[x, y, z, word_of(sinks.indices[body])]);
-            *end += OF_SINK;
-        }
-        Ok(RankWords { words, counts })
-    }
-
-    /// Returns the sources and the sinks of a rank's domain: its own that are there, and those that came
-    /// from others, in the order of ranks; and how many sinks are of each.
-    pub fn domain(&self, own: &Own, (rank, words): (usize, &RankWords), pool: &BufferPool) -> Result<InDomain> {
-        let here = |owners: &[u32]| owners.iter().filter(|owner| **owner as usize == rank).count();
-        let cut = |words: &[u64]| words.first().map_or(0, |sources| *sources as usize * OF_SOURCE);
-        let came = words.each().map(|words| cut(words) / OF_SOURCE).sum::<usize>();
-        let sources = here(&self.sources) + came;
-        let of_rank = |(number, words): (usize, &[u64])| match own.sinks.is_some() {
-            _ if number == rank => here(if own.sinks.is_some() { &self.sinks } else { &self.sources }),
-            true => words.len().saturating_sub(1 + cut(words)) / OF_SINK,
-            false => cut(words) / OF_SOURCE,
-        };
-        let sinks_of = memory::collected(words.each().enumerate().map(of_rank), WHAT)?;
-        let mut of_sources = Bodies {
-            positions: pool.room(sources, WHAT)?,
-            masses: pool.room(sources, WHAT)?,
-            indices: pool.room(sources, WHAT)?,
-            addresses: Pooled::default(),
-            ..Bodies::default()
-        };
-        let sinks = if own.sinks.is_some() { sinks_of.iter().sum() } else { 0 };
-        let mut of_sinks =
-            Bodies { positions: pool.room(sinks, WHAT)?, indices: pool.room(sinks, WHAT)?, ..Bodies::default() };
-        for (number, words) in words.each().enumerate() {
-            if number == rank {
-                self.put_own(own, rank, (&mut of_sources, &mut of_sinks));
-                continue;
+        // Each rank gets a part of the table of every other one.
+        let words = span.div_ceil(64) as usize;
+        let of_rank = words.div_ceil(size);
+        let mut is_repeated = false;
+        let table = self.pool.filled(words, 0_u64, WHAT).and_then(|mut bits| {
+            for index in indices {
+                let place = (i64::from(*index) - i64::from(least)) as usize;
+                let (word, bit) = (&mut bits[place / 64], 1 << (place % 64));
+                is_repeated |= *word & bit != 0;
+                *word |= bit;
             }
-            let rows = words.get(1..).unwrap_or_default();
-            let (sources, sinks) = rows.split_at(cut(words).min(rows.len()));
-            for row in sources.as_chunks::<OF_SOURCE>().0 {
-                of_sources.positions.push([row[0], row[1], row[2]].map(f64::from_bits));
-                of_sources.masses.push(f64::from_bits(row[3]));
-                of_sources.indices.push(row[4] as u32 as i32);
-            }
-            for row in sinks.as_chunks::<OF_SINK>().0 {
-                of_sinks.positions.push([row[0], row[1], row[2]].map(f64::from_bits));
-                of_sinks.indices.push(row[3] as u32 as i32);
+            let count = |rank: usize| words.saturating_sub(rank * of_rank).min(of_rank);
+            Ok(RankWords { words: bits, counts: memory::collected((0..size).map(count), WHAT)? })
+        });
+        let tables = self.swap(table)?;
+        let mut seen = self.pool.filled(of_rank, 0_u64, WHAT);
+        if let Ok(seen) = &mut seen {
+            for table in tables.each() {
+                for (seen, word) in seen.iter_mut().zip(table) {
+                    is_repeated |= *seen & word != 0;
+                    *seen |= word;
+                }
             }
         }
-        Ok(InDomain { sources: of_sources, sinks: own.sinks.is_some().then_some(of_sinks), sinks_of })
+        self.agree(Call::Tree, seen.map(|_| [u64::from(is_repeated), 0, 0, 0, 0]))?;
+        Ok(self.agreement.told().all(|told| told[0] == 0))
     }
-
-    /// Puts the own bodies of a rank that are in its domain.
-    fn put_own(&self, own: &Own, rank: usize, (sources, sinks): (&mut Bodies, &mut Bodies)) {
-        for (body, _) in self.sources.iter().enumerate().filter(|(_, owner)| **owner as usize == rank) {
-            sources.positions.push(own.sources.positions[body]);
-            sources.masses.push(own.sources.masses[body]);
-            sources.indices.push(own.sources.indices[body]);
-        }
-        let Some(of_sinks) = &own.sinks else { return };
-        for (body, _) in self.sinks.iter().enumerate().filter(|(_, owner)| **owner as usize == rank) {
-            sinks.positions.push(of_sinks.positions[body]);
-            sinks.indices.push(of_sinks.indices[body]);
-        }
-    }
-}
-
-/// The bodies of a domain.
-pub struct InDomain {
-    /// The sources.
-    pub sources: Bodies,
-    /// The sinks, if they are not the sources.
-    pub sinks: Option<Bodies>,
-    /// The number of sinks of each rank, which stand in the order of ranks.
-    pub sinks_of: Vec<usize>,
-}
-
-fn word_of(index: i32) -> u64 {
-    u64::from(index as u32)
 }
 
 /// Returns the first key of each domain but the first one, by a sample of keys. Near the key at which

@@ -15,6 +15,7 @@
 
 mod agreement;
 mod block;
+mod dealing;
 mod domains;
 mod exchange;
 mod exclusion;

@@ -2,7 +2,7 @@
 //! each rank makes the tree of its domain, and gets from all others the cells and bodies that its
 //! sinks need. Forces go back to the ranks of the sinks.
 
-use kyoho_core::{BufferPool, Error, Pooled, Result, ResultCode, TreeAccuracy, TreeBlock, memory};
+use kyoho_core::{Error, Pooled, Result, ResultCode, TreeAccuracy, TreeBlock, memory};
 use kyoho_engine::System;
 use kyoho_trees::bodies::Bodies;
 use kyoho_trees::cpu::Spread;
@@ -10,7 +10,8 @@ use kyoho_trees::cpu::domain::{DomainForces, RankWords};
 use kyoho_trees::cpu::essential::Region;
 
 use crate::agreement::{Call, Told};
-use crate::domains::{Domains, InDomain, Own};
+use crate::dealing::{InDomain, packed_forces, put_forces};
+use crate::domains::{Domains, Own};
 use crate::{Asked, Ranks};
 
 /// The bytes of a word.
@@ -107,11 +108,12 @@ impl Ranks {
         };
         let pool = self.pool.clone();
         let own = made.and_then(|domain| {
-            let (sources, sinks) =
-                (system.bodies_below(asked.nj, &pool)?, Bodies::sinks(self.own.all(), false, &pool)?);
-            let is_same = sinks.positions[..] == sources.positions[..];
-            let are_sources = is_same && (!asked.skip_own_index || sinks.indices[..] == sources.indices[..]);
-            Ok(Own { domain, sources, sinks: (!are_sources).then_some(sinks) })
+            let (sources, threads) = (system.bodies_below(asked.nj, &pool)?, &self.buffers.threads);
+            let sinks = match sources.are_sinks(self.own.all(), asked.skip_own_index, threads) {
+                true => None,
+                false => Some(Bodies::sinks(self.own.all(), false, (threads, &pool))?),
+            };
+            Ok(Own { domain, sources, sinks })
         });
         let (domains, own) = Domains::of_ranks(self, own)?;
         self.domain = Some((self.sum_in_domains(&domains, own, of_tree, asked.skip_own_index)?, on));
@@ -130,11 +132,12 @@ impl Ranks {
         skip_own_index: bool,
     ) -> Result<Box<dyn DomainForces>> {
         let (of, pool) = ((self.communicator.rank(), self.communicator.size()), self.pool.clone());
-        let owners = domains.owners(&mut own, &pool);
-        let sent = owners.as_ref().map_err(Clone::clone).and_then(|owners| owners.packed(&own, of, &pool));
+        let threads = self.buffers.threads.clone();
+        let owners = domains.owners(&mut own, (&threads, &pool));
+        let sent = owners.as_ref().map_err(Clone::clone).and_then(|owners| owners.packed(&own, of, (&threads, &pool)));
         let came = self.swap(sent)?;
         let owners = owners?;
-        let in_domain = owners.domain(&own, (of.0, &came), &pool);
+        let in_domain = owners.domain(&own, (of.0, &came), (&threads, &pool));
         let Own { mut domain, sources, sinks } = own;
         drop((came, sources, sinks));
         let begun = in_domain.and_then(|InDomain { sources, sinks, sinks_of }| {
@@ -149,7 +152,12 @@ impl Ranks {
         let own_forces = begin..begin + sinks_of[of.0];
         let sent = packed_forces(&forces, (of.0, &sinks_of), own_forces.clone(), &pool);
         let came = self.swap(sent)?;
-        let placed = self.put_forces(owners.of_sinks(domains), &came, (of.0, &forces[own_forces]));
+        let of_sinks = if domains.sinks_are_sources { &owners.sources } else { &owners.sinks };
+        let sums = &mut self.buffers.sums;
+        let placed = sums.reserve(self.own.len(), 4, false).and_then(|()| {
+            sums.resize(self.own.len(), 4, false);
+            put_forces(of_sinks, (of.0, &forces[own_forces], &came), &mut sums.values, &threads)
+        });
         self.agree(Call::Room, placed.map(|()| [0; 5]))?;
         Ok(domain)
     }
@@ -182,23 +190,6 @@ impl Ranks {
         let forces = domain.second(&cells, bytemuck::cast_slice(&alone.words));
         self.agree(Call::Tree, forces.as_ref().map(|_| [0; 5]).map_err(Clone::clone))?;
         Ok((forces?, sinks_of))
-    }
-
-    /// Puts the forces of the own domain and those that came back where the sinks are.
-    fn put_forces(&mut self, owners: &[u32], came: &RankWords, (rank, own): (usize, &[[f64; 4]])) -> Result<()> {
-        let sums = &mut self.buffers.sums;
-        sums.reserve(owners.len(), 4, false)?;
-        sums.resize(owners.len(), 4, false);
-        let parts = came.each().enumerate().map(|(of, words)| match of == rank {
-            true => own.iter(),
-            false => bytemuck::cast_slice::<u64, [f64; 4]>(words).iter(),
-        });
-        let mut rows = memory::collected(parts, WHAT)?;
-        for (owner, to) in owners.iter().zip(sums.values.chunks_exact_mut(4)) {
-            let row = rows[*owner as usize].next();
-            to.copy_from_slice(row.ok_or_else(|| Error::Internal { what: "a rank lost forces".into() })?);
-        }
-        Ok(())
     }
 
     /// Gives each rank the words that every other has for it.
@@ -253,20 +244,6 @@ impl Ranks {
         self.buffers.messages.make_room(&*self.communicator, WORD, most)?;
         Ok(RankWords { words: self.pool.unwritten(counts.iter().sum(), 0, WHAT)?, counts })
     }
-}
-
-/// Packs the forces on sinks of other ranks.
-fn packed_forces(
-    forces: &[[f64; 4]],
-    (rank, sinks_of): (usize, &[usize]),
-    own: std::ops::Range<usize>,
-    pool: &BufferPool,
-) -> Result<RankWords> {
-    let mut words = pool.room((forces.len() - own.len()) * 4, WHAT)?;
-    words.extend_from_slice(bytemuck::cast_slice(&forces[..own.start]));
-    words.extend_from_slice(bytemuck::cast_slice(&forces[own.end..]));
-    let count = |(of, sinks): (usize, &usize)| if of == rank { 0 } else { sinks * 4 };
-    Ok(RankWords { words, counts: memory::collected(sinks_of.iter().enumerate().map(count), WHAT)? })
 }
 
 /// Returns items as words.

@@ -20,8 +20,9 @@ pub struct Bodies {
     pub softenings2: Pooled<f64>,
 }
 
-/// The number of chunks that a thread compares at a time.
+/// The number of chunks that a thread compares at a time, and of the bodies in them.
 const CHUNKS_OF_JOB: usize = 16;
+const OF_JOB: usize = CHUNKS_OF_JOB * CHUNK;
 /// The name of bodies in errors about memory.
 const WHAT: &str = "the bodies of a tree";
 
@@ -69,7 +70,6 @@ impl Bodies {
             addresses: pool.unwritten(count, 0, WHAT)?,
             ..Bodies::default()
         };
-        const OF_JOB: usize = CHUNKS_OF_JOB * CHUNK;
         let jobs = bodies.positions.chunks_mut(OF_JOB).zip(bodies.masses.chunks_mut(OF_JOB));
         let jobs = jobs.zip(bodies.indices.chunks_mut(OF_JOB)).zip(bodies.addresses.chunks_mut(OF_JOB)).enumerate();
         threads.each(jobs, |(job, (((positions, masses), indices), addresses))| {
@@ -83,15 +83,53 @@ impl Bodies {
         Ok(bodies)
     }
 
-    /// Copies sinks, with their softenings where each body has its own.
-    pub fn sinks(sinks: SinkSlice, with_softenings: bool, pool: &BufferPool) -> Result<Bodies> {
-        let positions = pool.collected(sinks.iter().map(|sink| sink.derivatives[0]), WHAT)?;
-        let indices = pool.collected(sinks.iter().map(|sink| sink.index), WHAT)?;
-        let mut bodies = Bodies { positions, indices, ..Bodies::default() };
-        if with_softenings {
-            bodies.softenings2 = pool.collected(sinks.iter().map(|sink| 0.5 * sink.softening2), WHAT)?;
-        }
+    /// Copies sinks by several threads, with their softenings where each body has its own.
+    pub fn sinks(sinks: SinkSlice, with_softenings: bool, (threads, pool): (&Threads, &BufferPool)) -> Result<Bodies> {
+        let count = sinks.len();
+        let of_softenings = if with_softenings { count } else { 0 };
+        let mut bodies = Bodies {
+            positions: pool.unwritten(count, [0.0; 3], WHAT)?,
+            indices: pool.unwritten(count, 0, WHAT)?,
+            softenings2: pool.unwritten(of_softenings, 0.0, WHAT)?,
+            ..Bodies::default()
+        };
+        let jobs = bodies.positions.chunks_mut(OF_JOB).zip(bodies.indices.chunks_mut(OF_JOB)).enumerate();
+        threads.each(jobs, |(job, (positions, indices))| {
+            for (place, (position, index)) in positions.iter_mut().zip(indices).enumerate() {
+                let sink = sinks.with::<1, false>(job * OF_JOB + place);
+                (*position, *index) = (sink.derivatives[0], sink.index);
+            }
+        });
+        threads.each(bodies.softenings2.chunks_mut(OF_JOB).enumerate(), |(job, softenings2)| {
+            let numbers = job * OF_JOB..;
+            softenings2
+                .iter_mut()
+                .zip(numbers)
+                .for_each(|(half, sink)| *half = 0.5 * sinks.with::<1, false>(sink).softening2);
+        });
         Ok(bodies)
+    }
+
+    /// Whether sinks are at the places of these bodies, in their order, and have their indices if these
+    /// are compared.
+    pub fn are_sinks(&self, sinks: SinkSlice, with_indices: bool, threads: &Threads) -> bool {
+        if sinks.len() != self.positions.len() {
+            return false;
+        }
+        let are = AtomicBool::new(true);
+        threads.each(
+            self.positions.chunks(OF_JOB).zip(self.indices.chunks(OF_JOB)).enumerate(),
+            |(job, (positions, indices))| {
+                let is_one = |place: usize| {
+                    let sink = sinks.with::<1, false>(job * OF_JOB + place);
+                    sink.derivatives[0] == positions[place] && (!with_indices || sink.index == indices[place])
+                };
+                if are.load(Ordering::Relaxed) && !(0..positions.len()).all(is_one) {
+                    are.store(false, Ordering::Relaxed);
+                }
+            },
+        );
+        are.into_inner()
     }
 
     /// Takes from the forces on sinks those of the sources that have their indices, which a tree

@@ -26,7 +26,7 @@ pub fn sum<E: Number>(
     // others whether they are.
     let own_sinks = match block.sinks_on_device || are_sources(sources, block, threads) {
         true => None,
-        false => Some(Bodies::sinks(block.sinks.all(), sources.has_softenings(), pool)?),
+        false => Some(Bodies::sinks(block.sinks.all(), sources.has_softenings(), (threads, pool))?),
     };
     let of_sinks = own_sinks.as_ref().unwrap_or(&of_sources);
     let skip_own_index = block.skip_own_index;

@@ -13,7 +13,7 @@ use super::block::points;
 use super::essential::{Essential, Region, Test};
 use super::on_device::{DomainDevice, Host};
 use super::passes::{Passes, Trees};
-use super::sources::{Spread, TreeUnits};
+use super::sources::{Sources, Spread, TreeUnits};
 use super::sums::{Points, Settings, TreeSums};
 use crate::accuracy::Method;
 use crate::bodies::Bodies;
@@ -40,17 +40,20 @@ impl RankWords {
         Ok(RankWords { words: words.into(), counts: memory::collected(parts.iter().map(Vec::len), WHAT)? })
     }
 
-    /// Gathers what `write` appends for each item.
-    fn written<T>(
-        items: &[T],
-        pool: &BufferPool,
-        write: impl Fn(&T, &mut Vec<u64>) -> Result<()>,
+    /// Writes the message of each rank's cells.
+    fn written<E: Number>(
+        chosen: &[Essential],
+        (sources, stride): (&Sources<E>, usize),
+        index: impl Fn(usize) -> i32 + Sync,
+        (threads, pool): Host,
     ) -> Result<RankWords> {
-        let (mut words, mut counts) = (pool.room(0, WHAT)?, memory::room(items.len(), WHAT)?);
-        for item in items {
-            let before = words.len();
-            write(item, &mut words)?;
-            counts.push(words.len() - before);
+        let counts = memory::collected(chosen.iter().map(|chosen| chosen.words::<E>(stride)), WHAT)?;
+        let mut words = pool.unwritten(counts.iter().sum(), 0, WHAT)?;
+        let mut rest = &mut words[..];
+        for (chosen, count) in chosen.iter().zip(&counts) {
+            let (message, others) = rest.split_at_mut(*count);
+            chosen.write(sources, stride, &index, (message, threads))?;
+            rest = others;
         }
         Ok(RankWords { words, counts })
     }
@@ -193,15 +196,12 @@ impl<E: Number> Domain<E> {
         let of_order = if is_first { 0.0 } else { least_s2(order) };
         let factor = passes.sources.units.length / self.cube.gpu_factor(softening2);
         limits.least2 = limits.least2.max(of_order.max(LEAST_S2) * factor * factor);
-        let mut chosen = memory::collected(regions.iter().map(|_| Ok(Essential::default())), WHAT)?;
-        self.threads.each(chosen.iter_mut().zip(regions).enumerate(), |(to, (chosen, regions))| {
-            if to != rank {
-                *chosen = Essential::new(&passes.sources, regions, test, &limits);
-            }
-        });
-        let mut all = memory::room(chosen.len(), WHAT)?;
-        for chosen in chosen {
-            all.push(chosen?);
+        let mut all = memory::room(regions.len(), WHAT)?;
+        for (to, regions) in regions.iter().enumerate() {
+            all.push(match to == rank {
+                true => Essential::default(),
+                false => Essential::new(&passes.sources, regions, test, &limits, &self.threads)?,
+            });
         }
         Ok(all)
     }
@@ -261,7 +261,7 @@ impl<E: Number> DomainForces for Domain<E> {
     fn cells_for_first(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords> {
         let chosen = self.choose(rank, regions, Test::Distance, true)?;
         let sources = &self.passes()?.sources;
-        RankWords::written(&chosen, &self.pool, |chosen, words| chosen.write_records(sources, words))
+        RankWords::written(&chosen, (sources, 0), |_| 0, (&self.threads, &self.pool))
     }
 
     fn first(&mut self, cells: &RankWords, most: usize) -> Result<Vec<Region>> {
@@ -283,8 +283,7 @@ impl<E: Number> DomainForces for Domain<E> {
         let indices = &self.sources.indices;
         let index = |place: usize| indices[passes.sources.tree.order[place] as usize];
         let (sources, stride) = (&passes.sources, passes.expansions.stride());
-        let write = |chosen: &Essential, words: &mut Vec<u64>| chosen.write_all(sources, stride, index, words);
-        let written = RankWords::written(&chosen, &self.pool, write)?;
+        let written = RankWords::written(&chosen, (sources, stride), index, (&self.threads, &self.pool))?;
         self.essential = chosen;
         Ok(written)
     }

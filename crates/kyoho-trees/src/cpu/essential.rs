@@ -13,6 +13,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::cells::Cell;
 use kyoho_core::{Error, Result, memory};
+use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::expansions::{CellRecord, Number};
 
 use super::passes::Limits;
@@ -24,10 +25,17 @@ use crate::criterion::{MOST_NEAR, MOST_PARTS};
 const MARGIN: f64 = 1e-4;
 /// The name of messages in errors about memory.
 const WHAT: &str = "cells for other ranks";
+/// The parts of a generation of cells for each thread, and the most cells of one.
+const PARTS: usize = 8;
+const CELLS_OF_PART: usize = 256;
 /// Stands for the index of what is no source of its own.
 pub const NO_INDEX: u64 = u64::MAX;
 /// The bytes of a word of a message.
 const WORD: usize = size_of::<u64>();
+/// The words of a body: coordinates, mass, index.
+const OF_BODY: usize = 5;
+/// The cells that a thread writes at a time.
+const PIECE: usize = 1 << 10;
 
 /// A sphere that holds cells of sinks, in the units of the tree.
 #[repr(C)]
@@ -123,14 +131,67 @@ struct Chosen {
 #[derive(Default)]
 pub struct Essential {
     chosen: Vec<Chosen>,
+    /// Those without children, in the order of their bodies.
+    leaves: Vec<u32>,
     /// The places of bodies that go, in their order.
     pub ranges: Vec<std::ops::Range<u32>>,
 }
 
+/// Cells of a generation that a thread has looked at.
+#[derive(Default)]
+struct LookedAt {
+    /// For each whether it is closed, and whether it goes with all that is in it.
+    found: Vec<[bool; 2]>,
+    /// The regions for which cells are not accepted whose children are looked at, of each that many.
+    lists: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+/// What decides which cells go.
+struct Choice<'a, E: Number> {
+    sources: &'a Sources<E>,
+    regions: &'a [Region],
+    test: Test,
+    limits: &'a Limits,
+}
+
+impl<E: Number> Choice<'_, E> {
+    /// Looks at some cells, each with the regions for which its parent is not accepted.
+    fn look<'l>(&self, chosen: &[Chosen], list: impl Fn(usize) -> &'l [u32]) -> Result<LookedAt> {
+        let mut all = LookedAt::default();
+        memory::reserve(&mut all.found, chosen.len(), WHAT)?;
+        memory::reserve(&mut all.ends, chosen.len(), WHAT)?;
+        for (number, Chosen { cell, is_whole, .. }) in chosen.iter().enumerate() {
+            let (cell, record) = (&self.sources.tree.cells[*cell as usize], &self.sources.records[*cell as usize]);
+            let (list, first) = (list(number), all.lists.len());
+            memory::reserve(&mut all.lists, list.len(), WHAT)?;
+            let is_sure = |place: &&u32| self.test.is_sure(record, &self.regions[**place as usize], self.limits);
+            all.lists.extend(list.iter().filter(|place| !is_sure(place)));
+            let undecided = &all.lists[first..];
+            let is_closed = !is_whole && undecided.is_empty();
+            let is_summed = |place: &u32| record.radius.to_f64() < self.regions[*place as usize].group;
+            let is_open = !(is_closed || cell.is_leaf());
+            let is_whole = is_open && (*is_whole || cell.bodies <= MOST_NEAR && undecided.iter().any(is_summed));
+            if !is_open || is_whole {
+                all.lists.truncate(first);
+            }
+            all.found.push([is_closed, is_whole]);
+            all.ends.push(all.lists.len());
+        }
+        Ok(all)
+    }
+}
+
 impl Essential {
-    /// Chooses the cells for sinks in some regions.
-    pub fn new<E: Number>(sources: &Sources<E>, regions: &[Region], test: Test, limits: &Limits) -> Result<Essential> {
-        let mut essential = Essential { chosen: Vec::new(), ranges: Vec::new() };
+    /// Chooses the cells for sinks in some regions, by several threads.
+    pub fn new<E: Number>(
+        sources: &Sources<E>,
+        regions: &[Region],
+        test: Test,
+        limits: &Limits,
+        threads: &Threads,
+    ) -> Result<Essential> {
+        let mut essential = Essential::default();
         if regions.is_empty() || sources.tree.cells.is_empty() {
             return Ok(essential);
         }
@@ -145,39 +206,44 @@ impl Essential {
             bodies: 0,
         };
         memory::push(chosen, new(0, false), WHAT)?;
-        // For each cell of a generation the regions for which its parent is not accepted.
-        let mut lists: Vec<u32> = memory::collected(0..regions.len() as u32, WHAT)?;
-        let mut list_of = memory::filled(1, 0..lists.len(), WHAT)?;
+        let choice = Choice { sources, regions, test, limits };
+        // For each cell of a generation the regions for which its parent is not accepted: a range of the
+        // lists of a part of the generation before.
+        let all = LookedAt { lists: memory::collected(0..regions.len() as u32, WHAT)?, ..LookedAt::default() };
+        let mut before = memory::collected([all], WHAT)?;
+        let mut list_of = memory::filled(1, (0, 0..regions.len()), WHAT)?;
         let mut begin = 0;
         while begin < chosen.len() {
             let end = chosen.len();
-            let (mut next_lists, mut next_list_of) = (Vec::new(), Vec::new());
-            for number in begin..end {
-                let Chosen { cell, is_whole, .. } = chosen[number];
-                let (cell, record) = (&sources.tree.cells[cell as usize], &sources.records[cell as usize]);
-                let list = &lists[list_of[number - begin].clone()];
-                let first = next_lists.len();
-                memory::reserve(&mut next_lists, list.len(), WHAT)?;
-                let undecided = list.iter().filter(|place| !test.is_sure(record, &regions[**place as usize], limits));
-                next_lists.extend(undecided.copied());
-                let undecided = &next_lists[first..];
-                chosen[number].is_closed = !is_whole && undecided.is_empty();
-                if chosen[number].is_closed || cell.is_leaf() {
-                    next_lists.truncate(first);
-                    continue;
+            let of_part = ((end - begin) / (PARTS * threads.count())).clamp(1, CELLS_OF_PART);
+            let parts = chosen[begin..].chunks(of_part).zip(list_of.chunks(of_part));
+            let mut looked_at = memory::collected(parts.clone().map(|_| Ok(LookedAt::default())), WHAT)?;
+            threads.each(looked_at.iter_mut().zip(parts), |(looked_at, (chosen, list_of))| {
+                *looked_at = choice.look(chosen, |number| {
+                    let (part, range) = &list_of[number];
+                    &before[*part].lists[range.clone()]
+                });
+            });
+            let (mut number, mut next_list_of) = (begin, Vec::new());
+            let mut next = memory::room(looked_at.len(), WHAT)?;
+            for (part, looked_at) in looked_at.into_iter().enumerate() {
+                let looked_at = looked_at?;
+                let mut first = 0;
+                for ([is_closed, is_whole], end) in looked_at.found.iter().zip(&looked_at.ends) {
+                    let cell = &sources.tree.cells[chosen[number].cell as usize];
+                    chosen[number].is_closed = *is_closed;
+                    if !(*is_closed || cell.is_leaf()) {
+                        (chosen[number].first_child, chosen[number].children) = (chosen.len() as u32, cell.children);
+                        for child in cell.child_range() {
+                            memory::push(chosen, new(child as u32, *is_whole), WHAT)?;
+                            memory::push(&mut next_list_of, (part, first..*end), WHAT)?;
+                        }
+                    }
+                    (first, number) = (*end, number + 1);
                 }
-                let is_summed = |place: &u32| record.radius.to_f64() < regions[*place as usize].group;
-                let is_whole = is_whole || cell.bodies <= MOST_NEAR && undecided.iter().any(is_summed);
-                if is_whole {
-                    next_lists.truncate(first);
-                }
-                (chosen[number].first_child, chosen[number].children) = (chosen.len() as u32, cell.children);
-                for child in cell.child_range() {
-                    memory::push(chosen, new(child as u32, is_whole), WHAT)?;
-                    memory::push(&mut next_list_of, first..next_lists.len(), WHAT)?;
-                }
+                next.push(looked_at);
             }
-            (lists, list_of, begin) = (next_lists, next_list_of, end);
+            (before, list_of, begin) = (next, next_list_of, end);
         }
         essential.place_bodies(&sources.tree.cells)?;
         Ok(essential)
@@ -185,14 +251,14 @@ impl Essential {
 
     /// Finds which bodies go, and where they are in the message.
     fn place_bodies(&mut self, cells: &[Cell]) -> Result<()> {
-        let Essential { chosen, ranges } = self;
+        let Essential { chosen, ranges, leaves: sorted } = self;
         let leaves = (0..chosen.len() as u32).filter(|number| chosen[*number as usize].children == 0);
         let mut leaves = memory::collected(leaves, WHAT)?;
         let cell_of = |chosen: &Chosen| cells[chosen.cell as usize];
         leaves.sort_unstable_by_key(|number| cell_of(&chosen[*number as usize]).first_body);
         let mut bodies = 0;
-        for number in leaves {
-            let chosen = &mut chosen[number as usize];
+        for number in &leaves {
+            let chosen = &mut chosen[*number as usize];
             let cell = cell_of(chosen);
             // Bodies in one point are one body, and one body goes itself.
             chosen.is_closed = cell.is_point() || chosen.is_closed && cell.bodies > 1;
@@ -206,6 +272,7 @@ impl Essential {
                 }
             }
         }
+        *sorted = leaves;
         // Children stand behind their parents.
         for number in (0..chosen.len()).rev() {
             let Chosen { first_child, children, .. } = chosen[number];
@@ -225,37 +292,30 @@ impl Essential {
         self.ranges.get(after).is_some_and(|range| range.contains(&place))
     }
 
-    /// Writes the message for the first pass, which has no use for moments and bodies.
-    pub fn write_records<E: Number>(&self, sources: &Sources<E>, words: &mut Vec<u64>) -> Result<()> {
-        self.write(sources, 0, None, words)
+    /// Returns the words of the message: that for the first pass has no use for moments, which then have
+    /// the stride 0, and bodies.
+    pub fn words<E: Number>(&self, stride: usize) -> usize {
+        let Some(root) = self.chosen.first() else { return 0 };
+        let bodies = if stride > 0 { root.bodies as usize } else { 0 };
+        let of_cell = size_of::<Cell>() + (RECORD + stride) * size_of::<E>();
+        2 + self.chosen.len() * of_cell / WORD + bodies * OF_BODY
     }
 
-    /// Writes the message for the second pass. `index` returns the index of the body at a place.
-    pub fn write_all<E: Number>(
+    /// Writes the message into so many words. `index` returns the index of the body at a place.
+    pub fn write<E: Number>(
         &self,
         sources: &Sources<E>,
         stride: usize,
-        index: impl Fn(usize) -> i32,
-        words: &mut Vec<u64>,
-    ) -> Result<()> {
-        self.write(sources, stride, Some(&index), words)
-    }
-
-    fn write<E: Number>(
-        &self,
-        sources: &Sources<E>,
-        stride: usize,
-        index: Option<&dyn Fn(usize) -> i32>,
-        words: &mut Vec<u64>,
+        index: impl Fn(usize) -> i32 + Sync,
+        (words, threads): (&mut [u64], &Threads),
     ) -> Result<()> {
         let Some(root) = self.chosen.first() else { return Ok(()) };
-        let bodies = if index.is_some() { root.bodies as usize } else { 0 };
-        let of_cell = size_of::<Cell>() + (RECORD + stride) * size_of::<E>();
-        memory::reserve(words, 2 + self.chosen.len() * of_cell / WORD + bodies * 5, WHAT)?;
-        words.extend([self.chosen.len() as u64, bodies as u64]);
-        for chosen in &self.chosen {
+        let bodies = if stride > 0 { root.bodies as usize } else { 0 };
+        let (head, mut rest) = words.split_at_mut(2);
+        head.copy_from_slice(&[self.chosen.len() as u64, bodies as u64]);
+        self.rows(&mut rest, threads, |chosen, to: &mut [Cell]| {
             let of = &sources.tree.cells[chosen.cell as usize];
-            let cell = Cell {
+            to[0] = Cell {
                 first_body: chosen.first_body,
                 // Groups open those of many bodies.
                 bodies: if of.bodies > MOST_NEAR && !of.is_leaf() { of.bodies } else { chosen.bodies },
@@ -263,20 +323,35 @@ impl Essential {
                 children: chosen.children,
                 depth: 0,
             };
-            words.extend(bytemuck::cast::<Cell, [u64; size_of::<Cell>() / WORD]>(cell));
-        }
-        for chosen in &self.chosen {
+        });
+        self.rows(&mut rest, threads, |chosen, to: &mut [[E; RECORD]]| {
             let mut record = sources.records[chosen.cell as usize];
             if chosen.children == 0 {
                 record.opening = E::from_f64(-1.0);
             }
-            extend(words, &numbers_of(&record));
+            to[0] = numbers_of(&record);
+        });
+        if stride == 0 {
+            return Ok(());
         }
-        let Some(index) = index else { return Ok(()) };
-        for chosen in &self.chosen {
-            extend(words, &sources.moments[chosen.cell as usize * stride..][..stride]);
-        }
-        self.write_bodies(sources, stride, index, words)
+        let moments = rest.split_at_mut(self.chosen.len() * stride * size_of::<E>() / WORD);
+        let (moments, bodies) = (bytemuck::cast_slice_mut::<u64, E>(moments.0), moments.1);
+        threads.each(moments.chunks_mut(PIECE * stride).zip(self.chosen.chunks(PIECE)), |(moments, chosen)| {
+            for (to, chosen) in moments.chunks_exact_mut(stride).zip(chosen) {
+                to.copy_from_slice(&sources.moments[chosen.cell as usize * stride..][..stride]);
+            }
+        });
+        self.write_bodies(sources, stride, index, (bodies.as_chunks_mut().0, threads))
+    }
+
+    /// Writes an item for each cell at the begin of words.
+    fn rows<T: Pod + Send>(&self, rest: &mut &mut [u64], threads: &Threads, write: impl Fn(&Chosen, &mut [T]) + Sync) {
+        let (rows, others) = std::mem::take(rest).split_at_mut(self.chosen.len() * size_of::<T>() / WORD);
+        *rest = others;
+        let rows = bytemuck::cast_slice_mut::<u64, T>(rows);
+        threads.each(rows.chunks_mut(PIECE).zip(self.chosen.chunks(PIECE)), |(rows, chosen)| {
+            rows.chunks_exact_mut(1).zip(chosen).for_each(|(row, chosen)| write(chosen, row));
+        });
     }
 
     /// Writes five words for each body: coordinates, mass, index.
@@ -284,32 +359,39 @@ impl Essential {
         &self,
         sources: &Sources<E>,
         stride: usize,
-        index: &dyn Fn(usize) -> i32,
-        words: &mut Vec<u64>,
+        index: impl Fn(usize) -> i32 + Sync,
+        (mut rows, threads): (&mut [[u64; OF_BODY]], &Threads),
     ) -> Result<()> {
-        let leaves = (0..self.chosen.len() as u32).filter(|number| self.chosen[*number as usize].children == 0);
-        let mut leaves = memory::collected(leaves, WHAT)?;
-        leaves.sort_unstable_by_key(|number| self.chosen[*number as usize].first_body);
-        for number in leaves {
-            let Chosen { cell: number, is_closed, .. } = self.chosen[number as usize];
-            let (number, cell) = (number as usize, &sources.tree.cells[number as usize]);
-            if is_closed {
-                let record = &sources.records[number];
-                let first = cell.first_body as usize;
-                let coordinate = |k: usize| match cell.is_point() {
-                    true => sources.positions[k][first],
-                    false => record.center[k].to_f64() + record.center_low[k].to_f64(),
-                };
-                let mass = sources.moments[number * stride].to_f64();
-                words.extend([coordinate(0), coordinate(1), coordinate(2), mass].map(f64::to_bits));
-                words.push(NO_INDEX);
-            } else {
-                for place in cell.body_range() {
-                    words.extend(sources.body(place).map(f64::to_bits));
-                    words.push(u64::from(index(place) as u32));
+        let mut parts = memory::room(self.leaves.len().div_ceil(PIECE), WHAT)?;
+        for leaves in self.leaves.chunks(PIECE) {
+            let count = leaves.iter().map(|number| self.chosen[*number as usize].bodies as usize).sum();
+            let (part, rest) = std::mem::take(&mut rows).split_at_mut(count);
+            parts.push((leaves, part));
+            rows = rest;
+        }
+        threads.each(parts.into_iter(), |(leaves, rows)| {
+            let mut rows = rows.iter_mut();
+            for number in leaves {
+                let Chosen { cell: number, is_closed, .. } = self.chosen[*number as usize];
+                let (number, cell) = (number as usize, &sources.tree.cells[number as usize]);
+                if is_closed {
+                    let record = &sources.records[number];
+                    let first = cell.first_body as usize;
+                    let coordinate = |k: usize| match cell.is_point() {
+                        true => sources.positions[k][first],
+                        false => record.center[k].to_f64() + record.center_low[k].to_f64(),
+                    };
+                    let mass = sources.moments[number * stride].to_f64();
+                    let [x, y, z, mass] = [coordinate(0), coordinate(1), coordinate(2), mass].map(f64::to_bits);
+                    rows.by_ref().take(1).for_each(|row| *row = [x, y, z, mass, NO_INDEX]);
+                } else {
+                    for (place, row) in cell.body_range().zip(&mut rows) {
+                        let [x, y, z, mass] = sources.body(place).map(f64::to_bits);
+                        *row = [x, y, z, mass, u64::from(index(place) as u32)];
+                    }
                 }
             }
-        }
+        });
         Ok(())
     }
 }
@@ -326,15 +408,6 @@ fn numbers_of<E: Number>(record: &CellRecord<E>) -> [E; RECORD] {
 /// Returns the record of these numbers.
 pub fn record_of<E: Number>([x, y, z, mass, a, b, c, radius, reach, opening, d, e]: [E; RECORD]) -> CellRecord<E> {
     CellRecord { center: [x, y, z], mass, center_low: [a, b, c], radius, reach, opening, softening2: d, spread: e }
-}
-
-/// Appends numbers, which are whole words.
-fn extend<E: Number>(words: &mut Vec<u64>, numbers: &[E]) {
-    words.extend(
-        bytemuck::cast_slice::<u8, [u8; WORD]>(bytemuck::cast_slice(numbers))
-            .iter()
-            .map(|word| u64::from_ne_bytes(*word)),
-    );
 }
 
 /// A message that is read from its begin on.
@@ -363,7 +436,7 @@ pub struct Parts<'a, E> {
     /// Their moments, if any.
     pub moments: &'a [E],
     /// Coordinates, mass and index of bodies.
-    pub bodies: &'a [[u64; 5]],
+    pub bodies: &'a [[u64; OF_BODY]],
 }
 
 impl<'a, E: Number> Parts<'a, E> {

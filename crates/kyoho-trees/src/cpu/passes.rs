@@ -1,7 +1,7 @@
 //! The trees of a call, and the two passes through the cells of its sinks.
 
 use crate::criterion::{self, FIRST_CUT};
-use kyoho_core::{BufferPool, Pooled, Result};
+use kyoho_core::{Pooled, Result};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::expansion::MAX_COMPONENTS;
 use kyoho_laws::simd::expansions::{Expansions, Kind, Number, Tests};
@@ -209,16 +209,10 @@ impl<E: Number> Passes<E> {
         Ok(walked.iter().map(|(_, counted)| counted).sum())
     }
 
-    /// Takes the accelerations of sinks, in their sorted order, that a device has found, and which cells
-    /// of sinks it takes for groups: 1 for one, more for a leaf of which each body is one.
-    pub fn take_first(
-        &mut self,
-        (threads, pool): (&Threads, &BufferPool),
-        found: impl Iterator<Item = f64>,
-        groups: &[u32],
-    ) -> Result<()> {
-        let mut accelerations = pool.room(self.accelerations.len(), "accelerations of sinks")?;
-        accelerations.extend(found.map(|acceleration| [acceleration, 0.0]));
+    /// Takes the accelerations of sinks, in their sorted order and with zeros behind them, that a device
+    /// has found, and which cells of sinks it takes for groups: 1 for one, more for a leaf of which each
+    /// body is one.
+    pub fn take_first(&mut self, threads: &Threads, accelerations: Pooled<[f64; 2]>, groups: &[u32]) {
         let tree = match &self.own {
             None => &self.sources.tree,
             Some((tree, _)) => tree,
@@ -228,7 +222,6 @@ impl<E: Number> Passes<E> {
             (extent.is_group, extent.is_split) = (*group == 1, *group > 1);
         }
         self.accelerations = accelerations;
-        Ok(())
     }
 
     /// Sums the forces on the sinks, each of which leaves out the source at its place and those of

@@ -323,8 +323,9 @@ impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
         let (bodies, cells) = (of_sinks.bodies, of_sinks.cells());
         let accelerations = fetched::<G, f32>(on, host, self.forces.accelerations(), bodies)?;
         let groups = fetched::<G, u32>(on, host, self.forces.groups(), cells)?;
-        let accelerations = accelerations.iter().map(|acceleration| units.acceleration(*acceleration));
-        passes.take_first(host, accelerations, &groups)
+        let found = made(host, bodies, [0.0; 2], |sink| [units.acceleration(accelerations[sink]), 0.0])?;
+        passes.take_first(host.0, found, &groups);
+        Ok(())
     }
 
     fn second(
