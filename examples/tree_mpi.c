@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     kyoho_communicator communicator;
     kyoho_options options = KYOHO_OPTIONS_INIT;
     kyoho_mpi_communicator(MPI_COMM_WORLD, &communicator);
-    options.order = 2, options.accuracy = 1e-3, options.backend = KYOHO_BACKEND_CPU;
+    options.order = 2, options.accuracy = 1e-3;
     options.communicator = &communicator;
     check(kyoho_system_create(&options, &system));
     kyoho_sources sources = KYOHO_SOURCES_INIT;

@@ -46,7 +46,6 @@ program tree_mpi
     call kyoho_mpi_communicator(MPI_COMM_WORLD, communicator)
     options%order = 2
     options%accuracy = 1e-3_dp
-    options%backend = KYOHO_BACKEND_CPU
     options%communicator = c_loc(communicator)
     call check(kyoho_system_create(options, system))
     do step = 0, 16

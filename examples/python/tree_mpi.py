@@ -26,7 +26,7 @@ positions = numpy.stack([across * numpy.cos(turns), across * numpy.sin(turns), r
 velocities, masses = numpy.zeros_like(positions), numpy.full(len(indices), 1 / bodies)
 
 energies = []
-with kyoho.System(order=2, accuracy=1e-3, backend="cpu", communicator=ranks) as system:
+with kyoho.System(order=2, accuracy=1e-3, communicator=ranks) as system:
     for number in range(17):
         system.set_sources(positions, masses, indices=indices)
         forces = system.force_all(softening2)

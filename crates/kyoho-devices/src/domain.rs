@@ -14,6 +14,9 @@ use kyoho_trees::gpu::domain::DomainOnGpu;
 
 use super::cpu::Kernels;
 
+/// The name of memory in errors.
+const WHAT: &str = "a domain of a tree";
+
 /// Where a rank sums such forces: by so many threads and an instruction set, or a device of a backend,
 /// after whose failure by the threads or not.
 pub type DomainOn = ((usize, Level), (Backend, usize), bool);
@@ -32,11 +35,21 @@ fn opened<E: Number>(
     interaction: &Arc<Interaction>,
     (threads, (backend, number), falls_back): DomainOn,
 ) -> Result<Box<dyn DomainForces>> {
-    const WHAT: &str = "a domain of a tree";
-    let device: Option<Box<dyn DomainDevice<E>>> = match backend {
+    let device = match device(backend, number) {
+        Err(error) if falls_back => {
+            log::warn!("the CPU sums forces by a tree over ranks in place of a GPU: {error}");
+            None
+        }
+        device => device?,
+    };
+    Ok(kyoho_hal::boxed(Domain::new(kernel, interaction.clone(), threads, (device, falls_back)), WHAT)?)
+}
+
+/// Opens the device of a backend, if that is not the CPU.
+fn device<E: Number>(backend: Backend, number: usize) -> Result<Option<Box<dyn DomainDevice<E>>>> {
+    Ok(match backend {
         Backend::Cpu => None,
         Backend::Cuda => Some(kyoho_hal::boxed(DomainOnGpu::open(Cuda::open(number)?)?, WHAT)?),
         Backend::OpenCl => Some(kyoho_hal::boxed(DomainOnGpu::open(OpenCl::open(number)?)?, WHAT)?),
-    };
-    Ok(kyoho_hal::boxed(Domain::new(kernel, interaction.clone(), threads, (device, falls_back)), WHAT)?)
+    })
 }

@@ -69,7 +69,7 @@ fn plummer(count: usize, center: [f64; 3], random: &mut Random) -> Vec<Body> {
     (0..count).map(body).collect()
 }
 
-/// The ranks that have a GPU, which is a device of OpenCL.
+/// The ranks that have a GPU, or a device of OpenCL.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Gpus {
     None,
@@ -77,17 +77,22 @@ enum Gpus {
     OfEverySecond,
 }
 
+/// Returns a backend that is programmed like a GPU and has a device.
+fn backend_of_gpus() -> Option<Backend> {
+    [Backend::Cuda, Backend::OpenCl].into_iter().find(|backend| backend.devices().is_ok_and(|all| !all.is_empty()))
+}
+
 impl Gpus {
-    /// Returns some that may be asked for on this machine.
+    /// Returns those that there can be on this machine.
     fn to_try() -> Vec<Gpus> {
-        let is_there = Backend::OpenCl.devices().is_ok_and(|devices| !devices.is_empty());
-        if is_there { vec![Gpus::None, Gpus::OfAll, Gpus::OfEverySecond] } else { vec![Gpus::None] }
+        let all = [Gpus::None, Gpus::OfAll, Gpus::OfEverySecond];
+        all[..if backend_of_gpus().is_some() { 3 } else { 1 }].to_vec()
     }
 
     fn backend(self, rank: usize) -> Backend {
-        match self {
-            Gpus::OfAll => Backend::OpenCl,
-            Gpus::OfEverySecond if rank % 2 == 1 => Backend::OpenCl,
+        match (self, backend_of_gpus()) {
+            (Gpus::OfAll, Some(backend)) => backend,
+            (Gpus::OfEverySecond, Some(backend)) if rank % 2 == 1 => backend,
             _ => Backend::Cpu,
         }
     }
@@ -296,10 +301,20 @@ fn bodies_may_be_anywhere() {
 fn require_near(name: &str, tolerance: f64, shares: &[Share]) {
     let (sources, sinks) = all(shares);
     let exact = alone(None, Precision::Double, &sources, &sinks);
-    let found = together(TreeAccuracy::Error(1e-3), Precision::Double, Manners::default(), shares);
     let largest = exact.iter().flatten().fold(1e-300, |most: f64, value| most.max(value.abs()));
-    for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
-        assert!((found - exact).abs() <= tolerance * largest, "{name}: {found:e} for {exact:e}");
+    for gpus in Gpus::to_try() {
+        let found = together_on(gpus, TreeAccuracy::Error(1e-3), Precision::Double, Manners::default(), shares);
+        // GPUs have 32 bits of a distance, and other groups of sinks.
+        let tolerance = match tolerance {
+            on_cpus if gpus == Gpus::None => on_cpus,
+            0.0 => 0.0,
+            for_pairs if for_pairs > 1e-9 => 1e-3,
+            _ => 1e-6,
+        };
+        for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
+            let difference = (found - exact).abs();
+            assert!(difference <= tolerance * largest, "{name}, GPUs {gpus:?}: {found:e} for {exact:e}");
+        }
     }
 }
 
@@ -397,9 +412,21 @@ fn blocks_have_the_sources_of_their_start() {
         let meanwhile = change(&mut sources, &mut random);
         script.push((before, sinks, at_start, meanwhile));
     }
-    let found = on_ranks(RANKS, Manners::default(), |rank, communicator| {
+    for gpus in Gpus::to_try() {
+        require_blocks(gpus, &first, &script);
+    }
+}
+
+/// The writes before a block, each to a rank and an address; the sinks of each rank; the sources at its
+/// start; the writes between its start and its end.
+type ScriptedBlock = (Vec<(usize, usize, Body)>, Vec<Vec<Body>>, Vec<Vec<Body>>, Vec<(usize, usize, Body)>);
+
+/// Checks the forces of blocks of ranks with these first sources.
+fn require_blocks(gpus: Gpus, first: &[Vec<Body>], script: &[ScriptedBlock]) {
+    let found = on_ranks(first.len(), Manners::default(), |rank, communicator| {
         let tree = TreeAccuracy::Error(1e-4);
-        let mut system = RankedSystem::over(Box::new(communicator), Ok(system(Precision::Double, Some(tree)))).unwrap();
+        let made = Ok(system_on(gpus.backend(rank), Precision::Double, Some(tree)));
+        let mut system = RankedSystem::over(Box::new(communicator), made).unwrap();
         write(system.own(), &first[rank]);
         let blocks = script.iter().map(|(before, sinks, _, meanwhile)| {
             let write = |system: &mut RankedSystem, writes: &[(usize, usize, Body)]| {
@@ -421,7 +448,7 @@ fn blocks_have_the_sources_of_their_start() {
         let exact = alone(None, Precision::Double, &sources, &sinks);
         let of_block: Vec<Found> = found.iter().map(|of_rank| of_rank[block].clone()).collect();
         let errors = errors(&of_block.concat(), &exact, &pulls(&sources, &sinks));
-        assert!(errors.last().is_none_or(|worst| *worst < 5e-3), "block {block}: {errors:?}");
+        assert!(errors.last().is_none_or(|worst| *worst < 5e-3), "GPUs {gpus:?}, block {block}: {errors:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use fakes::{At, Fakes, How, order_4_double};
 
 use kyoho::{Setup, System};
 use kyoho_core::sinks::FromFn;
-use kyoho_core::{Error, NeighbourCriterion, Order, Result, ResultCode, Sink, Source, TreeAccuracy};
+use kyoho_core::{Error, NeighbourCriterion, Order, Result, ResultCode, Sink, SinkOrder, Source, TreeAccuracy};
 use kyoho_hal::Backend;
 use kyoho_ranks::threads::{Manners, ThreadRank, on_ranks};
 use kyoho_ranks::{Asked, RankedSystem};
@@ -137,21 +137,18 @@ fn a_device_that_fails_after_some_pieces_were_exchanged_changes_no_force() {
 }
 
 #[test]
-fn trees_over_ranks_are_refused_where_a_rank_has_a_gpu_and_the_next_block_works() {
-    let tree = Some(TreeAccuracy::Error(1e-3));
+fn walks_without_a_stack_are_refused_over_ranks_and_the_next_block_works() {
     let rank = |rank: usize, communicator: ThreadRank| {
-        let backend = if rank == 1 { Backend::Cuda } else { Backend::Cpu };
-        let setup = Setup { order: Order::Second, backend, ..setup(false) };
-        let mut system =
-            RankedSystem::over(Box::new(communicator), System::on(Box::new(Fakes::new(50)), &setup)).unwrap();
-        system.set_tree(tree).unwrap();
+        let setup = Setup { order: Order::Second, backend: Backend::Cpu, ..setup(false) };
+        let made = System::on(Box::new(Fakes::new(50)), &setup);
+        let mut system = RankedSystem::over(Box::new(communicator), made).unwrap();
+        let walk = TreeAccuracy::Stackless { theta: 0.5, sinks: SinkOrder::Given };
+        system.set_tree((rank == 1).then_some(walk)).unwrap();
         let refused = start(&mut system, 0, &[]).unwrap_err();
         assert!(matches!(refused, Error::OfRank { rank: 1, .. }), "{refused}");
         assert_eq!(refused.code(), ResultCode::Unsupported, "{refused}");
-        assert!(refused.to_string().contains("the backend cpu computes trees over ranks"), "{refused}");
-        if rank == 1 {
-            system.own().move_to(&Setup { backend: Backend::Cpu, ..setup }).unwrap();
-        }
+        assert!(refused.to_string().contains("walks without a stack over ranks"), "{refused}");
+        system.set_tree(None).unwrap();
         start(&mut system, 0, &[]).unwrap();
         system.wait(Ok(()), |forces| assert!(forces.is_empty())).unwrap();
     };

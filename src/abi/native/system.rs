@@ -99,8 +99,8 @@ pub unsafe extern "C" fn kyoho_backend_available(backend: kyoho_backend, devices
 /// rank. Order, precision, scope, `accuracy`, `theta` and the library's version have to be the same
 /// on all. From then on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_force_lists`,
 /// `kyoho_system_start`, `kyoho_system_start_all`, `kyoho_system_start_lists` and
-/// `kyoho_system_wait` are calls of all ranks, and all others of one. Such systems have trees on
-/// CPUs alone, and no batches, KYOHO_PRECISION_QUAD, softenings of sources, nor sinks and forces in
+/// `kyoho_system_wait` are calls of all ranks, and all others of one. Such systems have
+/// no batches, KYOHO_PRECISION_QUAD, softenings of sources, nor sinks and forces in
 /// KYOHO_MEMORY_CUDA.
 ///
 /// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a field or an environment variable has a value

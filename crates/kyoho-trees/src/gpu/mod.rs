@@ -15,6 +15,8 @@ pub mod companions;
 pub mod constants;
 pub mod domain;
 #[cfg(test)]
+mod domain_tests;
+#[cfg(test)]
 mod expansions;
 pub mod forces;
 mod joined;
