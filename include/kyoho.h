@@ -1227,13 +1227,13 @@ kyoho_result kyoho_backend_available(kyoho_backend backend, int32_t *devices);
 //
 // `system` receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
 //
-// With a communicator all ranks call this, and the error of one is that of all; its text names the
-// rank. Order, precision, scope, `accuracy`, `theta` and the library's version have to be the same
-// on all. From then on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_force_lists`,
-// `kyoho_system_start`, `kyoho_system_start_all`, `kyoho_system_start_lists` and
-// `kyoho_system_wait` are calls of all ranks, and all others of one. Such systems have
-// no batches, KYOHO_PRECISION_QUAD, softenings of sources, nor sinks and forces in
-// KYOHO_MEMORY_CUDA.
+// With a communicator of several ranks all call this, and the error of one is that of all; its text
+// names the rank. Order, precision, scope, `accuracy`, `theta` and the library's version have to be
+// the same on all. From then on `kyoho_system_force`, `kyoho_system_force_all`,
+// `kyoho_system_force_lists`, `kyoho_system_start`, `kyoho_system_start_all`,
+// `kyoho_system_start_lists` and `kyoho_system_wait` are calls of all ranks, and all others of one.
+// Such systems have no batches, KYOHO_PRECISION_QUAD, softenings of sources, nor sinks and forces
+// in KYOHO_MEMORY_CUDA. A communicator of one rank is as none.
 //
 // Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a field or an environment variable has a value
 // that is not allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices,

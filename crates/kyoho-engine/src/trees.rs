@@ -11,6 +11,9 @@ use kyoho_trees::cpu::domain::DomainForces;
 
 use super::{Setup, System};
 
+/// The pairs of the sinks and the sources of all ranks from which on a tree is faster beside GPUs.
+const CROSSOVER_OF_RANKS: u64 = 1 << 36;
+
 /// The errors of accelerations by a tree, relative to these.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TreeErrors {
@@ -74,6 +77,16 @@ impl System {
     /// is asked for.
     pub fn tree_crossover(&self) -> u64 {
         self.tree_crossover.unwrap_or_else(|| self.devices.tree_crossover())
+    }
+
+    /// Does as [`System::tree_crossover`] does where ranks sum by a tree together, which takes longer
+    /// beside GPUs.
+    pub fn tree_crossover_of_ranks(&self) -> u64 {
+        let of_devices = || match self.setup().backend {
+            Backend::Cpu => self.devices.tree_crossover(),
+            _ => CROSSOVER_OF_RANKS,
+        };
+        self.tree_crossover.unwrap_or_else(of_devices)
     }
 
     /// Returns what [`System::set_tree`] and [`System::set_tree_crossover`] were given.

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use kyoho_core::forces::check_finite;
 use kyoho_core::memory::Paged;
 use kyoho_core::sinks;
 use kyoho_core::{
@@ -38,7 +37,7 @@ pub enum BlockKind {
 }
 
 /// The rows that a thread takes at a time.
-const PIECE: usize = 1 << 12;
+pub const PIECE: usize = 1 << 12;
 
 /// Memory for the blocks of all ranks.
 pub struct Buffers {
@@ -228,8 +227,14 @@ impl Ranks {
         Ok((started, sinks.finish()))
     }
 
-    /// Ends the block of all ranks, as [`RankedSystem::wait`](crate::RankedSystem) says.
-    pub fn wait(&mut self, system: &mut System, ready: Result<()>, take: impl FnOnce(Forces)) -> Result<()> {
+    /// Ends the block of all ranks, as [`RankedSystem::wait`](crate::RankedSystem) says. `take` gets the sums
+    /// on so many sinks, and threads.
+    pub fn wait(
+        &mut self,
+        system: &mut System,
+        ready: Result<()>,
+        take: impl FnOnce(&Sums, usize, &Threads),
+    ) -> Result<()> {
         let interaction = system.interaction().clone();
         let block = self.block.take();
         let (kind, radius) = block.as_ref().map_or((BlockKind::Tree, false), |block| (block.kind, block.radius));
@@ -243,7 +248,7 @@ impl Ranks {
             None => Err(Error::CallOrder { call: "wait", when: "without start" }),
             Some(RankBlock { failed, .. }) => match kind {
                 BlockKind::Direct(pieces) => self.wait_here(system, pieces, failed),
-                BlockKind::Tree => check_finite(&self.buffers.sums, 0..self.own.len(), &interaction).map(|()| false),
+                BlockKind::Tree => self.check_forces_of_tree(&interaction).map(|()| false),
                 BlockKind::Lists => self.wait_for_lists(system, failed).map(|()| false),
             },
         };
@@ -266,7 +271,7 @@ impl Ranks {
         if kind != BlockKind::Lists {
             self.lists.follow(own);
         }
-        take(Forces::of(&self.buffers.sums, 0..own, &interaction));
+        take(&self.buffers.sums, own, &self.buffers.threads);
         Ok(())
     }
 

@@ -31,14 +31,16 @@ mod trees;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use kyoho_core::{BufferPool, Error, Forces, InteractionLists, NeighbourCriterion, Result, Sinks, TreeAccuracy};
+use kyoho_core::{
+    BufferPool, Error, Forces, Interaction, InteractionLists, NeighbourCriterion, Result, Sinks, Sums, TreeAccuracy,
+};
 use kyoho_engine::{DomainOn, System};
 use kyoho_hal::threads::Threads;
 use kyoho_trees::cpu::domain::DomainForces;
 
 use agreement::{Agreement, Call};
 pub use agreement::{Complaint, complaint, digest};
-use block::{Buffers, RankBlock, not_over_ranks};
+use block::{Buffers, PIECE, RankBlock, not_over_ranks};
 use interaction_lists::SharedLists;
 use neighbours::RankLists;
 pub use shared::SharedSystem;
@@ -216,7 +218,36 @@ impl RankedSystem {
     /// Waits for the forces of the block and calls `take` with those on this rank's sinks. All ranks
     /// call this. An error on one rank, also one of `ready`, is that of all, and ends the block.
     pub fn wait(&mut self, ready: Result<()>, take: impl FnOnce(Forces)) -> Result<()> {
+        self.wait_for_sums(ready, |sums, count, interaction, _| take(Forces::of(sums, 0..count, interaction)))
+    }
+
+    /// Does as [`RankedSystem::wait`] does, but calls `write` for all sinks piece by piece, with the number
+    /// of the first one; on several threads, if they may write the forces on so many sinks.
+    pub fn wait_on_threads(
+        &mut self,
+        ready: Result<()>,
+        may_share: impl FnOnce(usize) -> bool,
+        write: impl Fn(usize, Forces) + Sync,
+    ) -> Result<()> {
+        self.wait_for_sums(ready, |sums, count, interaction, threads| {
+            let write = |first: usize| {
+                let sinks = first..count.min(first + PIECE);
+                write(first, Forces::of(sums, sinks, interaction));
+            };
+            let alone = Threads::alone();
+            let threads = if may_share(count) { threads } else { &alone };
+            threads.each((0..count).step_by(PIECE), write);
+        })
+    }
+
+    fn wait_for_sums(
+        &mut self,
+        ready: Result<()>,
+        take: impl FnOnce(&Sums, usize, &Interaction, &Threads),
+    ) -> Result<()> {
         self.together(|system, ranks| {
+            let interaction = system.interaction().clone();
+            let take = |sums: &Sums, count: usize, threads: &Threads| take(sums, count, &interaction, threads);
             let waited = ranks.wait(system, ready, take);
             // Lists of all sinks are made by now, if any, so that no sources are kept for them.
             system.forget_block();

@@ -103,7 +103,7 @@ impl OwnBodies {
 
     /// Waits for the forces on this rank's sinks.
     pub fn wait(&mut self, system: &mut System) -> Result<()> {
-        let waited = self.ranks.wait(system, Ok(()), |_| ());
+        let waited = self.ranks.wait(system, Ok(()), |_, _, _| ());
         system.forget_block();
         self.note(waited)?;
         self.has_sums = true;

@@ -2,7 +2,10 @@
 //! each rank makes the tree of its domain, and gets from all others the cells and bodies that its
 //! sinks need. Forces go back to the ranks of the sinks.
 
-use kyoho_core::{Error, Pooled, Result, ResultCode, TreeAccuracy, TreeBlock, memory};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kyoho_core::forces::check_finite;
+use kyoho_core::{Error, Interaction, Pooled, Result, ResultCode, TreeAccuracy, TreeBlock, memory};
 use kyoho_engine::System;
 use kyoho_trees::bodies::Bodies;
 use kyoho_trees::cpu::Spread;
@@ -10,6 +13,7 @@ use kyoho_trees::cpu::domain::{DomainForces, RankWords};
 use kyoho_trees::cpu::essential::Region;
 
 use crate::agreement::{Call, Told};
+use crate::block::PIECE;
 use crate::dealing::{InDomain, packed_forces, put_forces};
 use crate::domains::{Domains, Own};
 use crate::{Asked, Ranks};
@@ -60,24 +64,39 @@ impl Ranks {
     }
 
     /// Returns what the block that all ranks begin asks of a tree, if they sum it by one together.
-    pub fn tree_of_block(&mut self, system: &mut System) -> Result<Option<TreeBlock>> {
-        if self.communicator.size() == 1 {
-            system.set_tree(self.tree)?;
-            return Ok(None);
-        }
+    pub fn tree_of_block(&mut self, system: &System) -> Result<Option<TreeBlock>> {
         let Some(accuracy) = self.tree else { return Ok(None) };
         let sinks = self.own.all();
         let at = |number: usize| sinks.with::<1, false>(number).softening2;
         let first = if sinks.is_empty() { 0.0 } else { at(0) };
-        let other = (0..sinks.len()).find(|number| at(*number) != first).unwrap_or(0);
+        let differs = AtomicBool::new(false);
+        self.buffers.threads.each((0..sinks.len()).step_by(PIECE), |piece| {
+            if (piece..sinks.len().min(piece + PIECE)).any(|number| at(number) != first) {
+                differs.store(true, Ordering::Relaxed);
+            }
+        });
+        let other = if differs.into_inner() { (0..sinks.len()).find(|number| at(*number) != first) } else { None };
+        let other = other.unwrap_or(0);
         let softening2 = if sinks.is_empty() { first } else { at(other) };
-        let told = [system.tree_crossover(), first.to_bits(), softening2.to_bits(), other as u64, 0];
+        let told = [system.tree_crossover_of_ranks(), first.to_bits(), softening2.to_bits(), other as u64, 0];
         self.agree(Call::Tree, Ok(told))?;
         let crossover = self.agreement.told().map(|told| told[0]).max().unwrap_or(0);
         if self.pairs < crossover {
             return Ok(None);
         }
         self.softening_of_all().map(|softening2| Some(TreeBlock { accuracy, softening2, are_sources: None }))
+    }
+
+    /// Fails if some force of a tree is not finite.
+    pub fn check_forces_of_tree(&self, interaction: &Interaction) -> Result<()> {
+        let (count, sums) = (self.own.len(), &self.buffers.sums);
+        let is_good = AtomicBool::new(true);
+        self.buffers.threads.each((0..count).step_by(PIECE), |first| {
+            if check_finite(sums, first..count.min(first + PIECE), interaction).is_err() {
+                is_good.store(false, Ordering::Relaxed);
+            }
+        });
+        if is_good.into_inner() { Ok(()) } else { check_finite(sums, 0..count, interaction) }
     }
 
     /// Returns the squared softening of the sinks of all ranks, which has to be one.

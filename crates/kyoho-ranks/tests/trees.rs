@@ -119,16 +119,7 @@ fn found(values: &[f64]) -> Found {
 }
 
 fn alone(tree: Option<TreeAccuracy>, precision: Precision, sources: &[Body], sinks: &[Body]) -> Found {
-    alone_on(Backend::Cpu, tree, precision, (sources, sinks))
-}
-
-fn alone_on(
-    backend: Backend,
-    tree: Option<TreeAccuracy>,
-    precision: Precision,
-    (sources, sinks): (&[Body], &[Body]),
-) -> Found {
-    let mut system = system_on(backend, precision, tree);
+    let mut system = system(precision, tree);
     write(&mut system, sources);
     found(system.force(sources.len(), true, sinks.iter().map(Body::sink)).unwrap().values)
 }
@@ -346,15 +337,10 @@ fn few_bodies_and_bodies_in_one_point_are_summed_too() {
 fn one_rank_has_the_bits_of_one_process() {
     let bodies = plummer(2500, [0.0; 3], &mut Random(4));
     let tree = TreeAccuracy::Error(1e-3);
-    for gpus in Gpus::to_try().into_iter().filter(|gpus| *gpus != Gpus::OfEverySecond) {
-        for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
-            for sinks in [&bodies[..2000], &bodies[..]] {
-                let expected = alone_on(gpus.backend(0), Some(tree), precision, (&bodies, sinks));
-                let shares = [(bodies.clone(), sinks.to_vec())];
-                let found = together_on(gpus, tree, precision, Manners::default(), &shares);
-                assert!(found == expected, "GPUs {gpus:?}, {}, {} sinks", precision.name(), sinks.len());
-            }
-        }
+    for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
+        let expected = alone(Some(tree), precision, &bodies, &bodies[..2000]);
+        let shares = [(bodies.clone(), bodies[..2000].to_vec())];
+        assert!(together(tree, precision, Manners::default(), &shares) == expected, "{}", precision.name());
     }
 }
 

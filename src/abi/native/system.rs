@@ -8,7 +8,7 @@ use crate::abi::boundary::{self, protect, required};
 use crate::abi::{arrays, opening};
 use kyoho_core::{Error, Result, ResultCode};
 use kyoho_engine::{Statistics, System};
-use kyoho_ranks::RankedSystem;
+use kyoho_ranks::{Communicator, RankedSystem};
 
 use super::interactions::interaction_of;
 use super::structures::{self, kyoho_interaction, kyoho_options, kyoho_statistics};
@@ -95,13 +95,13 @@ pub unsafe extern "C" fn kyoho_backend_available(backend: kyoho_backend, devices
 ///
 /// `system` receives the handle, NULL on an error. Give it back with `kyoho_system_free`.
 ///
-/// With a communicator all ranks call this, and the error of one is that of all; its text names the
-/// rank. Order, precision, scope, `accuracy`, `theta` and the library's version have to be the same
-/// on all. From then on `kyoho_system_force`, `kyoho_system_force_all`, `kyoho_system_force_lists`,
-/// `kyoho_system_start`, `kyoho_system_start_all`, `kyoho_system_start_lists` and
-/// `kyoho_system_wait` are calls of all ranks, and all others of one. Such systems have
-/// no batches, KYOHO_PRECISION_QUAD, softenings of sources, nor sinks and forces in
-/// KYOHO_MEMORY_CUDA.
+/// With a communicator of several ranks all call this, and the error of one is that of all; its text
+/// names the rank. Order, precision, scope, `accuracy`, `theta` and the library's version have to be
+/// the same on all. From then on `kyoho_system_force`, `kyoho_system_force_all`,
+/// `kyoho_system_force_lists`, `kyoho_system_start`, `kyoho_system_start_all`,
+/// `kyoho_system_start_lists` and `kyoho_system_wait` are calls of all ranks, and all others of one.
+/// Such systems have no batches, KYOHO_PRECISION_QUAD, softenings of sources, nor sinks and forces
+/// in KYOHO_MEMORY_CUDA. A communicator of one rank is as none.
 ///
 /// Errors: KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION (a field or an environment variable has a value
 /// that is not allowed, or the process can open no more files), KYOHO_BAD_COUNT (too many devices,
@@ -124,8 +124,8 @@ pub unsafe extern "C" fn kyoho_system_create(
             unsafe { open(options) }
         });
         let made = match communicator {
-            None => made?.into(),
-            Some(communicator) => RankedSystem::over(Box::new(communicator), made)?,
+            Some(communicator) if communicator.size() > 1 => RankedSystem::over(Box::new(communicator), made)?,
+            _ => made?.into(),
         };
         let handle = SYSTEMS.insert(made)?;
         // SAFETY: room for a pointer. The handle is a number that no one follows as a pointer.

@@ -3,7 +3,7 @@
 
 use crate::abi::arrays;
 use kyoho_core::sinks::FromFn;
-use kyoho_core::{Error, NeighbourCriterion, Result, Sinks};
+use kyoho_core::{Error, Forces, NeighbourCriterion, Result, Sinks};
 use kyoho_engine::System;
 use kyoho_engine::lists::{GivenBodies, GivenLists};
 use kyoho_ranks::{Asked, RankedSystem};
@@ -119,12 +119,10 @@ pub unsafe fn wait(system: &mut RankedSystem, rows: Result<AnyForceRows>) -> Res
 /// As for [`force`].
 unsafe fn wait_for(system: &mut RankedSystem, rows: Result<ForceRows>) -> Result<()> {
     let ready = rows.as_ref().map(|_| ()).map_err(Clone::clone);
-    system.wait(ready, |forces| {
-        if let Ok(rows) = &rows {
-            // SAFETY: the caller's promise.
-            unsafe { rows.write(0, &forces) };
-        }
-    })
+    let Ok(rows) = rows else { return system.wait(ready, |_| ()) };
+    // SAFETY: the caller's promise.
+    let write = |first: usize, forces: Forces| unsafe { rows.write(first, &forces) };
+    system.wait_on_threads(ready, |sinks| rows.are_apart(sinks), write)
 }
 
 /// Returns the arrays, which have to lie in memory of the host.
