@@ -28,6 +28,8 @@ const FEW_KEYS: usize = 1 << 19;
 const CROWDED: usize = 64;
 /// Bodies for each cell that there is room for, at first.
 const CELLS: usize = 6;
+/// Of so many bodies of a rank's domain there is room for one more from another rank.
+const SPARE_OF_DOMAINS: usize = 4;
 /// The most blocks of a kernel that goes through cells, whose number only the device knows.
 const CELL_BLOCKS: usize = 1 << 12;
 
@@ -116,6 +118,8 @@ pub struct Tree<G: Gpu> {
     pub(super) root: u32,
     /// The numbers of the cube, if it was given and is not to be found.
     pub(super) given_cube: Option<[f64; CUBE_NUMBERS]>,
+    /// There is room for one more of so many bodies and cells, for those that are joined.
+    spare: usize,
     pub(super) clock: Clock,
 }
 
@@ -158,6 +162,7 @@ impl<G: Gpu> Tree<G> {
             summed: None,
             root: 0,
             given_cube: None,
+            spare: usize::MAX,
             clock: Clock::default(),
         })
     }
@@ -266,6 +271,7 @@ impl<G: Gpu> Tree<G> {
     pub unsafe fn build_in(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>, cube: &Cube) -> Result<()> {
         let [x, y, z] = cube.low;
         self.given_cube = Some([x, y, z, cube.key_factor(), cube.gpu_factor(given.softening2)]);
+        self.spare = SPARE_OF_DOMAINS;
         // SAFETY: the caller's promise.
         let built = unsafe { self.build(on, given) };
         self.given_cube = None;
@@ -285,8 +291,8 @@ impl<G: Gpu> Tree<G> {
         }
         self.counts.ensure_capacity(gpu, 4 * ((1 << DIGIT_BITS) * sort_tiles).max(GENERATIONS * cell_tiles))?;
         self.totals.ensure_capacity(gpu, 4 << DIGIT_BITS)?;
-        self.high.ensure_capacity(gpu, 16 * bodies)?;
-        self.low.ensure_capacity(gpu, 16 * bodies)?;
+        self.high.ensure_capacity(gpu, 16 * (bodies + bodies / self.spare))?;
+        self.low.ensure_capacity(gpu, 16 * (bodies + bodies / self.spare))?;
         self.paths.ensure_capacity(gpu, 16 * cell_tiles)?;
         self.leaves.ensure_capacity(gpu, 4 * bodies)?;
         if self.room < bodies / CELLS + 64 {
@@ -362,7 +368,7 @@ impl<G: Gpu> Tree<G> {
         }
         let all = *self.starts.last().expect("there are starts") as usize;
         if self.room_of_summed < all {
-            self.room_of_summed = all + all / 32;
+            self.room_of_summed = all + all / self.spare.min(32);
         }
         self.places.ensure_capacity(on.0, 32 * self.room_of_summed)?;
         self.reaches.ensure_capacity(on.0, 16 * self.room_of_summed)?;

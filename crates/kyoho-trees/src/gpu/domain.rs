@@ -33,9 +33,10 @@ pub struct DomainOnGpu<G: Gpu> {
     sources: Tree<G>,
     sinks: Tree<G>,
     forces: Forces<G>,
+    /// The sources and the sinks as they were sent. Once their trees are made, the latter's forces take
+    /// their place.
     of_sources: GrowBuffer<G>,
     of_sinks: GrowBuffer<G>,
-    results: GrowBuffer<G>,
     /// The places of sources that sinks leave out, and of further ones with their indices.
     left_out: [GrowBuffer<G>; 3],
     call: Option<Call<G>>,
@@ -66,16 +67,22 @@ impl<G: Gpu> DomainOnGpu<G> {
         Ok(DomainOnGpu {
             sources: Tree::new(&gpu)?,
             sinks: Tree::new(&gpu)?,
-            forces: Forces::of_one_turn(&gpu)?,
+            forces: Forces::new(&gpu)?,
             of_sources: room()?,
             of_sinks: room()?,
-            results: room()?,
             left_out: [room()?, room()?, room()?],
             call: None,
             queue: gpu.queue()?,
             gpu,
             caller: None,
         })
+    }
+
+    /// Lets it sum the forces on so many sinks at a time.
+    #[cfg(test)]
+    pub(super) fn with_sinks_at_a_time(mut self, sinks: usize) -> DomainOnGpu<G> {
+        self.forces.sinks_at_a_time = sinks;
+        self
     }
 
     /// Waits for all that was begun, whatever errors come: copies may be on their way to the host.
@@ -352,11 +359,12 @@ impl<G: Gpu> DomainOnGpu<G> {
         let call = self.call.as_ref().ok_or_else(out_of_order)?;
         let (asked, units) = call.asked.as_ref().ok_or_else(out_of_order)?;
         self.sources.join(on, host, units, passes, true)?;
-        self.results.ensure_capacity(on.0, size_of_val(forces))?;
-        let (sinks, to) = (Self::forces_on(has_sinks, &self.sinks, own), self.results.0.address());
+        let results = if has_sinks { &mut self.of_sinks } else { &mut self.of_sources };
+        results.ensure_capacity(on.0, size_of_val(forces))?;
+        let (sinks, to) = (Self::forces_on(has_sinks, &self.sinks, own), results.0.address());
         // SAFETY: there is room for the force on each sink, and nobody else uses the memory.
         unsafe { self.forces.second(on, &mut self.sources, &sinks, asked, to)? };
-        fetch(on, &self.results.0, forces)
+        fetch(on, &results.0, forces)
     }
 }
 

@@ -17,21 +17,26 @@ const COUNT: usize = 700;
 const ASKED: TreeBlock = TreeBlock { accuracy: TreeAccuracy::Error(1e-3), softening2: 1e-4, are_sources: None };
 
 /// Returns bodies that are denser within, every second of them on the right of a plane.
-fn bodies() -> [Vec<[f64; 3]>; 2] {
+fn bodies(count: usize) -> [Vec<[f64; 3]>; 2] {
     let at = |body: usize| {
-        let (turn, radius) = (2.4 * body as f64, (body as f64 / COUNT as f64).powi(2));
+        let (turn, radius) = (2.4 * body as f64, (body as f64 / count as f64).powi(2));
         let side = if body.is_multiple_of(2) { -1.0 } else { 1.0 };
         [side * radius * turn.cos().abs(), radius * turn.sin(), radius * ((body % 17) as f64 / 17.0 - 0.5)]
     };
-    [0, 1].map(|first| (first..COUNT).step_by(2).map(at).collect())
+    [0, 1].map(|first| (first..count).step_by(2).map(at).collect())
 }
 
-fn domain(context: Option<&Own>, falls_back: bool) -> Result<Domain<f32>> {
+/// A domain of the CPU or of a device, which sums the forces on so many sinks at a time.
+fn domain_of(context: Option<&Own>, falls_back: bool, sinks_at_a_time: usize) -> Result<Domain<f32>> {
     let interaction = catalogue::interaction(Order::Second, Precision::Mixed).unwrap();
     let kernel = kernel_32(Level::Portable, &interaction).unwrap();
     let device = context.map(|context| DomainOnGpu::open(OpenCl::on((*context).clone()))).transpose()?;
-    let device = device.map(|device| Box::new(device) as _);
+    let device = device.map(|device| Box::new(device.with_sinks_at_a_time(sinks_at_a_time)) as _);
     Ok(Domain::new(kernel, interaction, (1, Level::Portable), (device, falls_back)))
+}
+
+fn domain(context: Option<&Own>, falls_back: bool) -> Result<Domain<f32>> {
+    domain_of(context, falls_back, 1 << 20)
 }
 
 /// Returns what each of two has for the other one.
@@ -43,14 +48,18 @@ fn exchanged(words: [Result<RankWords>; 2]) -> Result<[RankWords; 2]> {
     Ok([RankWords::of(&[vec![], of_other[0].clone()])?, RankWords::of(&[of_one[1].clone(), vec![]])?])
 }
 
-/// Returns the forces on the bodies of two domains, by a tree of both.
 fn forces(domains: &mut [Domain<f32>; 2]) -> Result<Vec<[f64; 4]>> {
+    forces_of(COUNT, domains)
+}
+
+/// Returns the forces on so many bodies of two domains, by a tree of both.
+fn forces_of(count: usize, domains: &mut [Domain<f32>; 2]) -> Result<Vec<[f64; 4]>> {
     let [left, right] = domains;
-    let positions = bodies();
+    let positions = bodies(count);
     let cube = Cube::around(positions.iter().flatten().copied());
     let of = |side: usize| Bodies {
         positions: positions[side].clone().into(),
-        masses: vec![1.0 / COUNT as f64; positions[side].len()].into(),
+        masses: vec![1.0 / count as f64; positions[side].len()].into(),
         indices: (0..positions[side].len()).map(|body| (2 * body + side) as i32).collect::<Vec<_>>().into(),
         ..Bodies::default()
     };
@@ -76,6 +85,18 @@ fn require_near(found: &[[f64; 4]], expected: &[[f64; 4]], what: &str) {
     for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
         assert!((found - expected).abs() <= 2e-3 * largest, "{what}: {found:e} for {expected:e}");
     }
+}
+
+#[test]
+fn sinks_that_are_summed_some_at_a_time_have_the_bits_of_all() {
+    let Some(context) = hooks::hooked_context() else { return };
+    hooks::fail(0..0);
+    // Pieces end with cells of sinks, which have up to 4096.
+    let of = |sinks: usize| {
+        let mut domains = [0, 1].map(|_| domain_of(Some(&context), false, sinks).unwrap());
+        forces_of(20_000, &mut domains).unwrap()
+    };
+    assert!(of(3000) == of(1 << 20));
 }
 
 #[test]

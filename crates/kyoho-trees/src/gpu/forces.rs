@@ -18,7 +18,6 @@ use crate::criterion::Criterion;
 use kyoho_core::{Error, Result};
 use kyoho_hal::gpu::{Address, Gpu};
 use kyoho_hal::grow_buffer::GrowBuffer;
-use turn::Report;
 
 /// The number of levels, and of groups as one more.
 const ALL_LEVELS: usize = LEVELS_OF_SINKS + 1;
@@ -50,6 +49,15 @@ pub struct Share {
     /// Whether the forces come in the order of the sorted bodies, those of the share alone, or else
     /// to the numbers of the sinks.
     pub is_sorted: bool,
+}
+
+impl Share {
+    /// Returns a piece of it, of so many that are about as large.
+    fn piece(&self, piece: usize, pieces: usize) -> Share {
+        let border =
+            |piece: usize| self.begin + ((self.end - self.begin) as u64 * piece as u64 / pieces as u64) as usize;
+        Share { begin: border(piece), end: border(piece + 1), ..*self }
+    }
 }
 
 /// What is asked for.
@@ -130,8 +138,6 @@ pub struct Forces<G: Gpu> {
     pub(super) most_words: usize,
     /// See [`SINKS_AT_A_TIME`].
     pub(super) sinks_at_a_time: usize,
-    /// What a first pass has found that no second one followed.
-    found: Option<Report>,
     pub(super) clock: Clock,
 }
 
@@ -185,14 +191,8 @@ impl<G: Gpu> Forces<G> {
             room_of_groups: 0,
             most_words: MOST_WORDS,
             sinks_at_a_time: SINKS_AT_A_TIME,
-            found: None,
             clock: Clock::default(),
         })
-    }
-
-    /// Makes memory without room, for the forces on however many sinks at a time.
-    pub fn of_one_turn(gpu: &G) -> Result<Forces<G>> {
-        Ok(Forces { sinks_at_a_time: usize::MAX, ..Forces::new(gpu)? })
     }
 
     /// Returns the acceleration of each sink by the first pass, in their sorted order.
@@ -223,13 +223,10 @@ impl<G: Gpu> Forces<G> {
     ) -> Result<Range<usize>> {
         // SAFETY: the caller's promise.
         let sums = |forces: &mut Self, turn: &Turn<G>, (sink_kernels, kernels): AllKernels<G>| unsafe {
-            let Share { begin, end, .. } = turn.share;
-            let (of_share, pieces) = (end - begin, forces.pieces_of(&turn.share));
-            let border = |piece: usize| begin + (of_share as u64 * piece as u64 / pieces as u64) as usize;
+            let pieces = forces.pieces_of(&turn.share);
             let mut summed = 0..0;
             for piece in 0..pieces {
-                let share = Share { begin: border(piece), end: border(piece + 1), ..turn.share };
-                let turn = &Turn { share, done: summed.len(), ..*turn };
+                let turn = &Turn { share: turn.share.piece(piece, pieces), done: summed.len(), ..*turn };
                 let report = forces.first_pass(turn, sink_kernels)?;
                 forces.second_pass(turn, (sink_kernels, kernels), &report)?;
                 summed = if piece == 0 { report.sinks } else { summed.start..report.sinks.end };
@@ -253,10 +250,13 @@ impl<G: Gpu> Forces<G> {
         let (to, sinks) = (tree.frame(), (tree, sinks));
         // SAFETY: the caller's promise.
         let first = |forces: &mut Self, turn: &Turn<G>, (kernels, _): AllKernels<G>| unsafe {
-            forces.first_pass(turn, kernels)
+            let pieces = forces.pieces_of(&turn.share);
+            for piece in 0..pieces {
+                forces.first_pass(&Turn { share: turn.share.piece(piece, pieces), ..*turn }, kernels)?;
+            }
+            Ok(())
         };
-        self.found = self.turn(on, sinks, asked, to, first)?;
-        Ok(())
+        self.turn(on, sinks, asked, to, first).map(|_| ())
     }
 
     /// Makes the second pass after [`Forces::first`] for the same sinks, whose forces come to `to`.
@@ -271,11 +271,15 @@ impl<G: Gpu> Forces<G> {
         asked: &Asked,
         to: Address<G>,
     ) -> Result<()> {
-        let none = || Error::Internal { what: "the second pass of a tree came before the first one".into() };
-        let report = self.found.take().ok_or_else(none)?;
         // SAFETY: the caller's promise.
-        let second = |forces: &mut Self, turn: &Turn<G>, kernels: AllKernels<G>| unsafe {
-            forces.second_pass(turn, kernels, &report)
+        let second = |forces: &mut Self, turn: &Turn<G>, (sink_kernels, kernels): AllKernels<G>| unsafe {
+            let pieces = forces.pieces_of(&turn.share);
+            for piece in 0..pieces {
+                let turn = &Turn { share: turn.share.piece(piece, pieces), ..*turn };
+                let report = forces.select_again(turn, sink_kernels)?;
+                forces.second_pass(turn, (sink_kernels, kernels), &report)?;
+            }
+            Ok(())
         };
         self.turn(on, (tree, sinks), asked, to, second).map(|_| ())
     }
@@ -317,8 +321,8 @@ impl<G: Gpu> Forces<G> {
 
     /// Returns in how many pieces the forces on a share are summed.
     fn pieces_of(&self, share: &Share) -> usize {
-        let sinks = share.end - share.begin;
-        (sinks.saturating_add(self.sinks_at_a_time / 2) / self.sinks_at_a_time).max(1)
+        let halves = share.end - share.begin + self.sinks_at_a_time / 2;
+        (halves / self.sinks_at_a_time).max(1)
     }
 
     /// Makes room for so many cells and bodies of sinks, of which there is a share.

@@ -56,7 +56,7 @@ impl<G: Gpu> Forces<G> {
             }
             let mut given = self.arguments(turn);
             // SAFETY: the caller's promise; there is room for so many cells and groups.
-            unsafe { self.find_sinks(turn, kernels, &mut given)? };
+            unsafe { self.find_sinks(turn, kernels, &mut given, true)? };
             let report = self.report(on)?;
             let groups = report.of_levels[LEVELS_OF_SINKS] as usize;
             if groups > self.room_of_groups {
@@ -72,6 +72,17 @@ impl<G: Gpu> Forces<G> {
                 return Ok(report);
             }
         }
+    }
+
+    /// Selects the sinks of a turn once more, after the first passes of others.
+    ///
+    /// # Safety
+    /// As for [`Forces::sum`].
+    pub(super) unsafe fn select_again(&mut self, turn: &Turn<G>, kernels: &mut SinkKernels<G>) -> Result<Report> {
+        let mut given = self.arguments(turn);
+        // SAFETY: the caller's promise; the first pass of the turn has made room.
+        unsafe { self.find_sinks(turn, kernels, &mut given, false)? };
+        self.report(turn.on)
     }
 
     /// Sums the forces of a turn after its first pass: the second one. It is repeated where there is too
@@ -211,7 +222,8 @@ impl<G: Gpu> Forces<G> {
         }
     }
 
-    /// Begins to find the sinks of all levels, their fields, and the groups among them.
+    /// Begins to find the sinks of all levels and the groups among them; their fields, and which cells are
+    /// groups, in the first pass alone.
     ///
     /// # Safety
     /// As for [`Forces::sum`].
@@ -220,6 +232,7 @@ impl<G: Gpu> Forces<G> {
         turn: &Turn<G>,
         kernels: &mut SinkKernels<G>,
         given: &mut Arguments<Address<G>>,
+        is_first: bool,
     ) -> Result<()> {
         let (on, cells) = (turn.on, turn.of_sinks.cells());
         let tiles = cells.div_ceil(SELECT_THREADS);
@@ -231,13 +244,15 @@ impl<G: Gpu> Forces<G> {
         unsafe {
             on.0.zero(on.1, &self.used.0, 8)?;
             select(on, kernels, given, (LEVELS_OF_SINKS, tiles))?;
-            for (level, bodies) in BODIES_OF_SINKS.into_iter().enumerate() {
-                let blocks = (bodies_of_share / bodies).clamp(LEAST_BLOCKS.min(most), MOST_BLOCKS.min(most));
-                given.level = level as i32;
-                launch(on, &mut kernels.find_fields, (blocks, LANES), &given.find_fields())?;
+            if is_first {
+                for (level, bodies) in BODIES_OF_SINKS.into_iter().enumerate() {
+                    let blocks = (bodies_of_share / bodies).clamp(LEAST_BLOCKS.min(most), MOST_BLOCKS.min(most));
+                    given.level = level as i32;
+                    launch(on, &mut kernels.find_fields, (blocks, LANES), &given.find_fields())?;
+                }
+                launch(on, &mut kernels.find_groups, shape, &given.find_groups())?;
+                launch(on, &mut kernels.choose_groups, shape, &given.choose_groups())?;
             }
-            launch(on, &mut kernels.find_groups, shape, &given.find_groups())?;
-            launch(on, &mut kernels.choose_groups, shape, &given.choose_groups())?;
             given.of_groups = 1;
             select(on, kernels, given, (1, tiles))
         }
