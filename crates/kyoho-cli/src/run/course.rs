@@ -139,7 +139,7 @@ impl<'a> Prepared<'a> {
         let mut system = System::new(&setup)?;
         system.set_tree(plan.tree)?;
         let count = shares.as_ref().map_or(own, Shares::all);
-        let report = report((arguments, &plan, rules), (&settings, &setup, &system), count);
+        let report = report((arguments, &plan, rules), (&settings, &setup, &system), (count, shares.is_some()));
         system.share_devices(part.map_or(0, |part| part.sharers));
         let course = Course {
             arguments,
@@ -285,9 +285,10 @@ fn energies(setup: &Setup, plan: &Plan, (ranks, sharing): (Ranks, Option<&Team>)
 fn report(
     (arguments, plan, rules): (&Arguments, &Plan, Option<SubsystemRules>),
     (settings, setup, system): (&Settings, &Setup, &System),
-    count: usize,
+    (count, is_shared): (usize, bool),
 ) -> Report {
-    let mut report = Report::new(plan, settings, setup, system, count);
+    let tree_crossover = if is_shared { system.tree_crossover_of_ranks() } else { system.tree_crossover() };
+    let mut report = Report::new(plan, settings, setup, system, (count, tree_crossover));
     report.shows_errors = arguments.report_error;
     report.with_mergers(rules.and_then(|rules| rules.speed_of_light));
     report

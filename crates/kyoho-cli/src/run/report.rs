@@ -199,11 +199,17 @@ pub struct Report {
 const TREE_ERROR_HEADER: &str = "  error of tree: median       90 %       99 %      worst";
 
 impl Report {
-    /// Makes the report of a run that has not begun.
-    pub fn new(plan: &Plan, settings: &Settings, setup: &Setup, system: &System, bodies: usize) -> Report {
+    /// Makes the report of a run that has not begun, of so many bodies, whose forces a tree sums from so
+    /// many pairs on.
+    pub fn new(
+        plan: &Plan,
+        settings: &Settings,
+        setup: &Setup,
+        system: &System,
+        (bodies, tree_crossover): (usize, u64),
+    ) -> Report {
         let [accuracy, theta] = plan.tree_options().map(|option| Some(option).filter(|option| *option != 0.0));
         let pairs = (bodies as u64).saturating_mul(bodies as u64);
-        let tree_crossover = system.tree_crossover();
         Report {
             file: None,
             bodies,
