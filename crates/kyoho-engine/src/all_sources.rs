@@ -30,28 +30,24 @@ impl System {
         if let Some(accuracy) = self.tree_of_all_on_device(nj) {
             return self.start_tree_of_all(nj, softening2, accuracy);
         }
-        let interaction = self.interaction.clone();
-        let scan = if self.sources_at() == SourcesAt::DeviceAndCopies(nj) {
-            let copies = self.staged_sources.bodies();
-            let sink = FromFn(|number| Sink { softening2, ..copies.sink(number) });
-            sinks::make(&mut self.candidates, nj, &sink, &interaction, &self.threads)?
-        } else {
+        if self.sources_at() != SourcesAt::DeviceAndCopies(nj) {
             self.bring_all(nj)?;
             if let Some(accuracy) = self.tree_of_all_on_cpu(nj) {
                 return self.start_tree_of_all(nj, softening2, accuracy);
             }
-            let mut candidates = std::mem::take(&mut self.candidates);
-            let made = self.make_sinks_of_all(&mut candidates, nj, softening2);
-            self.candidates = candidates;
-            made?
-        };
-        self.start_candidates(nj, true, scan, SinkPlace::Host)
+        }
+        let mut candidates = std::mem::take(&mut self.candidates);
+        let made = self.make_sinks_of_all(&mut candidates, nj, softening2);
+        self.candidates = candidates;
+        self.start_candidates(nj, true, made?, SinkPlace::Host)
     }
 
     /// Makes sinks of the sources at addresses below `nj`, as [`System::start_all`] does.
     pub fn sinks_of_all(&mut self, into: &mut Sinks, nj: usize, softening2: f64) -> Result<SinkScan> {
         check_sink(&self.interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
-        self.bring_all(nj)?;
+        if self.sources_at() != SourcesAt::DeviceAndCopies(nj) {
+            self.bring_all(nj)?;
+        }
         let scan = self.make_sinks_of_all(into, nj, softening2)?;
         if !scan.good {
             check_sinks(&self.interaction, into)?;
@@ -75,9 +71,14 @@ impl System {
         Err(missing(nj, (0..nj).find(|address| !sources.is_set(*address))))
     }
 
-    /// Makes sinks of the sources of the host's copy.
+    /// Makes sinks of the sources of the host's copy, or of the copies that it has sent.
     fn make_sinks_of_all(&self, into: &mut Sinks, nj: usize, softening2: f64) -> Result<SinkScan> {
         let (interaction, threads) = (&*self.interaction, &self.threads);
+        if self.sources_at() == SourcesAt::DeviceAndCopies(nj) {
+            let copies = self.staged_sources.bodies();
+            let sink = FromFn(|number| Sink { softening2, ..copies.sink(number) });
+            return sinks::make(into, nj, &sink, interaction, threads);
+        }
         let (sources, time, predicts) = (self.journal.sources(), self.time, self.predicts);
         let has_own = sources.has_softenings();
         let softening2 = |address: usize| if has_own { sources.softening2(address)[0] } else { softening2 };

@@ -12,10 +12,13 @@ use super::{Stepper, System};
 const LEAST: usize = 512;
 /// Fewer bodies are in an ensemble, whose integrators use the device at the same time.
 const LEAST_SHARED: usize = 16;
+/// Of so many bodies and fewer the first of several devices makes the steps alone: it would be spared
+/// less by the others, which sum the forces of these, than the host takes to advance bodies.
+const MOST_SPARED: usize = 1 << 18;
 
 impl System {
-    /// Whether a device makes the block steps of this many bodies: not where there are CPUs, several
-    /// GPUs, numbers of two doubles, or few bodies.
+    /// Whether a device makes the block steps of this many bodies: not where there are CPUs, numbers of
+    /// two doubles, few bodies, or so many that it is worth while that several GPUs sum the forces.
     pub fn makes_block_steps(&mut self, bodies: usize) -> bool {
         let setup = self.devices.setup();
         // Who chooses the blocks that the CPU computes gets them from the host. With OpenCL the host
@@ -28,7 +31,9 @@ impl System {
                 setup.backend == Backend::Cuda && bodies >= least && !leaves_small_blocks
             }
         };
-        let is_for_device = is_wanted && bodies > 0 && setup.backend != Backend::Cpu && setup.devices.len() == 1;
+        let devices = setup.devices.len();
+        let is_for_one = devices == 1 || bodies - bodies / devices.max(1) <= MOST_SPARED;
+        let is_for_device = is_wanted && bodies > 0 && setup.backend != Backend::Cpu && is_for_one;
         is_for_device && self.devices.block_steps().is_some()
     }
 

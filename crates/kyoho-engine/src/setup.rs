@@ -48,7 +48,7 @@ pub struct Setup {
 pub enum Stepper {
     /// The host, which asks the devices for forces.
     Host,
-    /// A GPU, if the system has one alone, however few the bodies are.
+    /// A GPU, however few the bodies are; of many the host, if the system has several GPUs.
     Device,
 }
 

@@ -9,6 +9,7 @@ use kyoho_hal::Backend;
 use kyoho_trees::bodies::Bodies;
 use kyoho_trees::cpu::domain::DomainForces;
 
+use super::staging::SourcesAt;
 use super::{Setup, System};
 
 /// The pairs of the sinks and the sources of all ranks from which on a tree is faster beside GPUs.
@@ -166,6 +167,14 @@ impl System {
 
     /// Returns the sources at addresses below `nj` as they were written.
     pub fn bodies_below(&mut self, nj: usize, pool: &BufferPool) -> Result<Bodies> {
+        if let SourcesAt::DeviceAndCopies(count) = self.sources_at() {
+            let copies = self.staged_sources.bodies();
+            let body = |address: usize| {
+                let source = copies.source(address);
+                (source.coefficients[0], source.mass, source.index)
+            };
+            return Bodies::first(count.min(nj), body, (&self.threads, pool));
+        }
         self.fetch_sources()?;
         self.journal.flush_to_host()?;
         Bodies::sources(self.journal.sources(), nj, (&self.threads, pool))

@@ -31,7 +31,11 @@ impl Bodies {
     pub fn sources(sources: &Sources, nj: usize, (threads, pool): (&Threads, &BufferPool)) -> Result<Bodies> {
         let count = sources.count();
         let mut bodies = if count <= nj && sources.has_all_below(count) {
-            Bodies::first_sources(sources, count, (threads, pool))?
+            let body = |address: usize| {
+                let body = sources.body(address).unwrap_or_default();
+                (body.position, body.mass, body.index)
+            };
+            Bodies::first(count, body, (threads, pool))?
         } else {
             Bodies::some_sources(sources, nj, pool)?
         };
@@ -61,8 +65,13 @@ impl Bodies {
         Ok(bodies)
     }
 
-    /// Copies the sources at the addresses from 0 on, each of which has one, by several threads.
-    fn first_sources(sources: &Sources, count: usize, (threads, pool): (&Threads, &BufferPool)) -> Result<Bodies> {
+    /// Copies so many sources at the addresses from 0 on, of which `body` returns position, mass and index,
+    /// by several threads.
+    pub fn first(
+        count: usize,
+        body: impl Fn(usize) -> ([f64; 3], f64, i32) + Sync,
+        (threads, pool): (&Threads, &BufferPool),
+    ) -> Result<Bodies> {
         let mut bodies = Bodies {
             positions: pool.unwritten(count, [0.0; 3], WHAT)?,
             masses: pool.unwritten(count, 0.0, WHAT)?,
@@ -75,9 +84,8 @@ impl Bodies {
         threads.each(jobs, |(job, (((positions, masses), indices), addresses))| {
             for place in 0..positions.len() {
                 let address = job * OF_JOB + place;
-                let body = sources.body(address).unwrap_or_default();
-                (positions[place], masses[place]) = (body.position, body.mass);
-                (indices[place], addresses[place]) = (body.index, address as u32);
+                (positions[place], masses[place], indices[place]) = body(address);
+                addresses[place] = address as u32;
             }
         });
         Ok(bodies)

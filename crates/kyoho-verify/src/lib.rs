@@ -89,8 +89,13 @@ impl Check {
             Needs::Regular => interaction.is_regular(),
             Needs::Full => !interaction.is_regular() && !interaction.has_low_limbs(),
             Needs::BlockSteps => {
-                let is_one_gpu = target.setup.backend != Backend::Cpu && target.setup.devices.len() == 1;
-                is_one_gpu && interaction.has_lists() && !interaction.is_regular() && !interaction.has_low_limbs()
+                // By PoCL several devices would take as long again.
+                let is_gpu = match target.setup.backend {
+                    Backend::Cpu => false,
+                    Backend::Cuda => true,
+                    Backend::OpenCl => target.setup.devices.len() == 1,
+                };
+                is_gpu && interaction.has_lists() && !interaction.is_regular() && !interaction.has_low_limbs()
             }
             Needs::Softenings => !interaction.is_regular(),
             Needs::Quad => interaction.has_low_limbs(),

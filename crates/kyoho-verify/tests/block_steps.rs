@@ -151,17 +151,19 @@ fn has_opencl() -> bool {
 /// Returns the bodies after two intervals, the counts, and the calls about block steps. Every third
 /// body has no mass if `some` have none.
 fn run(stepper: Stepper, fails: usize, some: bool) -> (Vec<Body>, Counts, usize) {
-    run_in((Fields::default(), None), stepper, fails, some)
+    run_in((Fields::default(), None), &[0], stepper, fails, some)
 }
 
 fn run_in(
     (fields, groups): (Fields, Option<Groups>),
+    devices: &[usize],
     stepper: Stepper,
     fails: usize,
     some: bool,
 ) -> (Vec<Body>, Counts, usize) {
     let setup = Setup {
         backend: Backend::OpenCl,
+        devices: devices.to_vec(),
         crossover: Some(0),
         block_steps: Some(stepper),
         ..Setup::on_cpu(Order::Fourth, Precision::Double)
@@ -215,6 +217,23 @@ fn the_host_goes_on_where_a_device_fails_at_its_block_steps() {
 }
 
 #[test]
+fn of_several_devices_the_first_makes_the_steps_alone() {
+    if !has_opencl() {
+        return;
+    }
+    let on = |stepper: Stepper, fails: usize| run_in((Fields::default(), None), &[0, 0, 0], stepper, fails, false);
+    let (bodies, counts, calls) = on(Stepper::Host, usize::MAX);
+    assert_eq!((bodies == run(Stepper::Host, usize::MAX, false).0, calls), (true, 0));
+    let (.., calls) = on(Stepper::Device, usize::MAX);
+    assert!(calls > 20, "{calls} calls");
+    for fails in [usize::MAX, 0, 17, calls / 2, calls] {
+        let (found, found_counts, _) = on(Stepper::Device, fails);
+        assert!(found == bodies, "other bodies where call {fails} of {calls} fails");
+        assert_eq!(found_counts.steps, counts.steps, "where call {fails} fails");
+    }
+}
+
+#[test]
 fn bodies_without_mass_are_no_sources_of_a_device_either() {
     if !has_opencl() {
         return;
@@ -237,7 +256,7 @@ fn run_in_field(
 ) -> (Vec<Body>, Counts, usize) {
     let mut fields = Fields::new(1.0, 1);
     fields.add(Field::new(name, parameters, Order::Fourth, Level::best()).unwrap()).unwrap();
-    run_in((fields, None), stepper, fails, true)
+    run_in((fields, None), &[0], stepper, fails, true)
 }
 
 #[test]
@@ -311,7 +330,7 @@ fn the_host_makes_the_steps_of_bodies_in_groups() {
         groups.set_feels(0, 1, false);
         groups.reserve(120).unwrap();
         (0..120).for_each(|place| groups.push(Member::of(place % 2)));
-        run_in((Fields::default(), Some(groups)), stepper, usize::MAX, true)
+        run_in((Fields::default(), Some(groups)), &[0], stepper, usize::MAX, true)
     };
     let (on_host, on_device) = (run(Stepper::Host), run(Stepper::Device));
     assert!(on_device.2 == 0 && on_host == on_device);
