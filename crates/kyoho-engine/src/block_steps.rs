@@ -12,9 +12,9 @@ use super::{Stepper, System};
 const LEAST: usize = 512;
 /// Fewer bodies are in an ensemble, whose integrators use the device at the same time.
 const LEAST_SHARED: usize = 16;
-/// Of so many bodies and fewer the first of several devices makes the steps alone: it would be spared
-/// less by the others, which sum the forces of these, than the host takes to advance bodies.
-const MOST_SPARED: usize = 1 << 18;
+/// The first of several devices makes the steps of so many bodies and fewer alone: others would spare it
+/// less than the host takes to begin and to advance a block.
+const MOST_OF_FIRST: usize = 1 << 15;
 
 impl System {
     /// Whether a device makes the block steps of this many bodies: not where there are CPUs, numbers of
@@ -31,8 +31,7 @@ impl System {
                 setup.backend == Backend::Cuda && bodies >= least && !leaves_small_blocks
             }
         };
-        let devices = setup.devices.len();
-        let is_for_one = devices == 1 || bodies - bodies / devices.max(1) <= MOST_SPARED;
+        let is_for_one = setup.devices.len() == 1 || bodies <= MOST_OF_FIRST;
         let is_for_device = is_wanted && bodies > 0 && setup.backend != Backend::Cpu && is_for_one;
         is_for_device && self.devices.block_steps().is_some()
     }
