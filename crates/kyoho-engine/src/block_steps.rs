@@ -12,14 +12,16 @@ use super::{Stepper, System};
 const LEAST: usize = 512;
 /// Fewer bodies are in an ensemble, whose integrators use the device at the same time.
 const LEAST_SHARED: usize = 16;
-/// The first of several devices makes the steps of so many bodies and fewer alone: others would spare it
-/// less than the host takes to begin and to advance a block.
-const MOST_OF_FIRST: usize = 1 << 15;
+/// Bodies with more sources, whose blocks are large, are advanced sooner by the host.
+const MOST_SOURCES: usize = 1 << 17;
+/// The same where there are several devices, of which the first makes the steps alone: with fewer the
+/// others would spare it less than the host takes to begin and to advance a block.
+const MOST_SOURCES_OF_FIRST: usize = 1 << 15;
 
 impl System {
-    /// Whether a device makes the block steps of this many bodies: not where there are CPUs, numbers of
-    /// two doubles, few bodies, or so many that it is worth while that several GPUs sum the forces.
-    pub fn makes_block_steps(&mut self, bodies: usize) -> bool {
+    /// Whether a device makes the block steps of this many bodies, some of which are sources: not where
+    /// there are CPUs, numbers of two doubles, few bodies or very many sources.
+    pub fn makes_block_steps(&mut self, bodies: usize, sources: usize) -> bool {
         let setup = self.devices.setup();
         // Who chooses the blocks that the CPU computes gets them from the host. With OpenCL the host
         // is faster, as kernels do not reach its memory and each is begun by itself.
@@ -28,11 +30,12 @@ impl System {
             None => {
                 let leaves_small_blocks = setup.crossover.is_some_and(|pairs| pairs > 0);
                 let least = if self.devices.sharers() > 0 { LEAST_SHARED } else { LEAST };
-                setup.backend == Backend::Cuda && bodies >= least && !leaves_small_blocks
+                let most = if setup.devices.len() > 1 { MOST_SOURCES_OF_FIRST } else { MOST_SOURCES };
+                let are_some = bodies >= least && sources <= most;
+                setup.backend == Backend::Cuda && are_some && !leaves_small_blocks
             }
         };
-        let is_for_one = setup.devices.len() == 1 || bodies <= MOST_OF_FIRST;
-        let is_for_device = is_wanted && bodies > 0 && setup.backend != Backend::Cpu && is_for_one;
+        let is_for_device = is_wanted && bodies > 0 && setup.backend != Backend::Cpu;
         is_for_device && self.devices.block_steps().is_some()
     }
 

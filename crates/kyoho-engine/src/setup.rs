@@ -48,7 +48,7 @@ pub struct Setup {
 pub enum Stepper {
     /// The host, which asks the devices for forces.
     Host,
-    /// A GPU, however few the bodies are; of many the host, if the system has several GPUs.
+    /// A GPU, however many the bodies are; of several GPUs the first one.
     Device,
 }
 

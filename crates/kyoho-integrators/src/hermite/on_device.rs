@@ -58,8 +58,11 @@ impl Hermite {
         let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
         let has_more = collides || self.subsystems.is_some() || !self.laws.is_empty();
         let is_of_host = has_more || !self.grouped.is_one() || self.numbering.sources() == 0;
-        let is_shared = self.system.team().is_some();
-        if is_of_host || is_shared || !self.system.alone(WHAT)?.makes_block_steps(self.moving.len()) {
+        if is_of_host || self.system.team().is_some() {
+            return Ok(None);
+        }
+        let (bodies, sources) = (self.moving.len(), self.numbering.sources());
+        if !self.system.alone(WHAT)?.makes_block_steps(bodies, sources) {
             return Ok(None);
         }
         let added = self.fields.kernel(self.system.alone(WHAT)?.interaction())?;
