@@ -344,6 +344,32 @@ fn one_rank_has_the_bits_of_one_process() {
     }
 }
 
+/// Many sources that replace all others are sent to a GPU when they are written.
+#[test]
+fn sources_that_were_written_at_once_have_the_forces_of_those_written_one_by_one() {
+    let shares = dealt(&plummer(9000, [0.0; 3], &mut Random(8)), 2);
+    let tree = TreeAccuracy::Error(1e-2);
+    for gpus in Gpus::to_try() {
+        let expected = together_on(gpus, tree, Precision::Mixed, Manners::default(), &shares);
+        let found = on_ranks(2, Manners::default(), |rank, communicator| {
+            let made = Ok(system_on(gpus.backend(rank), Precision::Mixed, Some(tree)));
+            let mut system = RankedSystem::over(Box::new(communicator), made).unwrap();
+            system.own().set_tree_crossover(Some(0));
+            let sources = &shares[rank].0;
+            system.own().set_sources(sources.len(), |address| sources[address].source()).unwrap();
+            let started = system.start(|system, into| {
+                system.sinks_of_all(into, sources.len(), SOFTENING2)?;
+                Ok(asked(sources.len()))
+            });
+            started.unwrap();
+            let mut forces = Vec::new();
+            system.wait(Ok(()), |of_sinks| forces = crate::found(of_sinks.values)).unwrap();
+            forces
+        });
+        assert!(found.concat() == expected, "GPUs {gpus:?}");
+    }
+}
+
 #[test]
 fn late_ranks_and_short_messages_change_no_bit() {
     let shares = dealt(&plummer(400, [0.0; 3], &mut Random(5)), 3);
