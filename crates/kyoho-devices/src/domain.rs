@@ -9,7 +9,7 @@ use kyoho_hal::opencl::OpenCl;
 use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::kernel::Kernel;
 use kyoho_trees::cpu::domain::{Domain, DomainForces};
-use kyoho_trees::cpu::on_device::DomainDevice;
+use kyoho_trees::cpu::on_device::{DomainDevice, or_cpu};
 use kyoho_trees::gpu::domain::DomainOnGpu;
 
 use super::cpu::Kernels;
@@ -35,13 +35,7 @@ fn opened<E: Number>(
     interaction: &Arc<Interaction>,
     (threads, (backend, number), falls_back): DomainOn,
 ) -> Result<Box<dyn DomainForces>> {
-    let device = match device(backend, number) {
-        Err(error) if falls_back => {
-            log::warn!("the CPU sums forces by a tree over ranks in place of a GPU: {error}");
-            None
-        }
-        device => device?,
-    };
+    let device = or_cpu(device(backend, number), falls_back)?.flatten();
     Ok(kyoho_hal::boxed(Domain::new(kernel, interaction.clone(), threads, (device, falls_back)), WHAT)?)
 }
 

@@ -1,8 +1,6 @@
 //! Bodies that are dealt to the ranks in whose domains they are, and forces that come back, by several
 //! threads.
 
-use std::mem::take;
-
 use kyoho_core::{BufferPool, Error, Pooled, Result, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_trees::bodies::Bodies;
@@ -10,8 +8,8 @@ use kyoho_trees::cpu::domain::RankWords;
 
 use crate::domains::Own;
 
-/// The bodies that a thread deals at a time.
-const PIECE: usize = 1 << 15;
+/// The bodies that a thread looks at or deals at a time.
+pub const PIECE: usize = 1 << 15;
 /// The words of a source that goes to its domain: coordinates, mass, index.
 const OF_SOURCE: usize = 5;
 /// The words of a sink: coordinates, index.
@@ -34,9 +32,7 @@ pub struct Owners {
 
 /// Takes so many items from the begin of a slice.
 fn split_off<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
-    let (taken, others) = take(rest).split_at_mut(count);
-    *rest = others;
-    taken
+    rest.split_off_mut(..count).unwrap_or_default()
 }
 
 impl Owners {
@@ -62,7 +58,7 @@ impl Owners {
 
     /// Returns how many bodies are of a rank.
     fn of(&self, rank: usize) -> usize {
-        self.counts.iter().skip(rank).step_by(self.size.max(1)).sum()
+        self.counts.iter().skip(rank).step_by(self.size).sum()
     }
 
     /// Returns the numbers of the bodies of a piece, each with its rank.
@@ -108,17 +104,21 @@ impl Owners {
 pub struct OwnersOfAll {
     /// Those of the sources.
     pub sources: Owners,
-    /// Those of the sinks; of none where these are the sources.
-    pub sinks: Owners,
+    /// Those of the sinks, if these are not the sources.
+    pub sinks: Option<Owners>,
 }
 
 impl OwnersOfAll {
+    /// Returns the owners of the bodies that get forces.
+    pub fn of_sinks(&self) -> &Owners {
+        self.sinks.as_ref().unwrap_or(&self.sources)
+    }
+
     /// Packs copies of bodies for the domains of other ranks.
     pub fn packed(&self, own: &Own, (rank, size): (usize, usize), (threads, pool): With) -> Result<RankWords> {
-        let numbers = |of: usize| [self.sources.of(of), self.sinks.of(of)];
-        let count = |of: usize| match numbers(of) {
+        let count = |of: usize| match &self.sinks {
             _ if of == rank => 0,
-            [sources, sinks] => 1 + OF_SOURCE * sources + OF_SINK * sinks,
+            sinks => 1 + OF_SOURCE * self.sources.of(of) + OF_SINK * sinks.as_ref().map_or(0, |sinks| sinks.of(of)),
         };
         let counts = memory::collected((0..size).map(count), WHAT)?;
         let mut words = pool.unwritten(counts.iter().sum(), 0, WHAT)?;
@@ -135,8 +135,8 @@ impl OwnersOfAll {
             let [x, y, z] = positions[body].map(f64::to_bits);
             [x, y, z, masses[body].to_bits(), word_of(indices[body])]
         })?;
-        if let Some(Bodies { positions, indices, .. }) = &own.sinks {
-            self.sinks.write(rank, &mut of_ranks, threads, |body| {
+        if let (Some(Bodies { positions, indices, .. }), Some(owners)) = (&own.sinks, &self.sinks) {
+            owners.write(rank, &mut of_ranks, threads, |body| {
                 let [x, y, z] = positions[body].map(f64::to_bits);
                 [x, y, z, word_of(indices[body])]
             })?;
@@ -147,7 +147,6 @@ impl OwnersOfAll {
     /// Returns the sources and the sinks of a rank's domain: its own that are there, and those that came
     /// from others, in the order of ranks; and how many sinks are of each.
     pub fn domain(&self, own: &Own, (rank, words): (usize, &RankWords), with: With) -> Result<InDomain> {
-        let has_sinks = own.sinks.is_some();
         let (mut of_sources, mut of_sinks) =
             (memory::room(words.counts.len(), WHAT)?, memory::room(words.counts.len(), WHAT)?);
         for words in words.each() {
@@ -157,14 +156,12 @@ impl OwnersOfAll {
             of_sinks.push(rows[end..].as_chunks::<OF_SINK>().0);
         }
         let sources = bodies(&of_sources, (&own.sources, &self.sources), rank, with)?;
-        let sinks = match &own.sinks {
-            None => None,
-            Some(sinks) => Some(bodies(&of_sinks, (sinks, &self.sinks), rank, with)?),
-        };
-        let of_rank = |of: usize| match has_sinks {
-            _ if of == rank => if has_sinks { &self.sinks } else { &self.sources }.of(rank),
-            true => of_sinks[of].len(),
-            false => of_sources[of].len(),
+        let own_sinks = own.sinks.as_ref().zip(self.sinks.as_ref());
+        let sinks = own_sinks.map(|own| bodies(&of_sinks, own, rank, with)).transpose()?;
+        let of_rank = |of: usize| match sinks {
+            _ if of == rank => self.of_sinks().of(rank),
+            Some(_) => of_sinks[of].len(),
+            None => of_sources[of].len(),
         };
         let sinks_of = memory::collected((0..words.counts.len()).map(of_rank), WHAT)?;
         Ok(InDomain { sources, sinks, sinks_of })

@@ -8,14 +8,12 @@ use kyoho_trees::cube::{Cube, Key};
 
 use crate::Ranks;
 use crate::agreement::Call;
-use crate::dealing::{Owners, OwnersOfAll, With};
+use crate::dealing::{Owners, OwnersOfAll, PIECE, With};
 
 /// The keys of a rank, on average, of which domains are made.
 const SAMPLES: usize = 512;
 /// A domain may have this part of its bodies more or fewer than others at either end.
 const UNEQUAL: usize = 12;
-/// The bodies that a thread looks at at a time.
-const PIECE: usize = 1 << 15;
 /// A table of indices has at most this many bits a source.
 const MOST_BITS: u64 = 4;
 /// The name of domains in errors about memory.
@@ -47,9 +45,6 @@ pub struct Domains {
 /// indices of sources whether they ascend, the lowest and the highest one.
 struct Told<'a>(&'a [u64]);
 
-/// The lowest and the highest numbers of some.
-type Ends<T> = [T; 2];
-
 impl Told<'_> {
     fn words(own: &Own, threads: &Threads) -> Result<Vec<u64>> {
         let Bodies { positions, indices, .. } = &own.sources;
@@ -79,7 +74,7 @@ impl Told<'_> {
     }
 
     /// Returns the lowest and the highest index.
-    fn indices(&self) -> Ends<i32> {
+    fn indices(&self) -> [i32; 2] {
         [self.0[10] as u32 as i32, self.0[11] as u32 as i32]
     }
 
@@ -140,10 +135,9 @@ impl Domains {
             let key = self.cube.key(*position);
             self.firsts.partition_point(|first| *first <= key)
         };
-        let sinks = own.sinks.as_ref().map_or(&[][..], |sinks| &sinks.positions);
-        let [sources, sinks] =
-            [&own.sources.positions, sinks].map(|positions| Owners::new(positions, size, owner, with));
-        Ok(OwnersOfAll { sources: sources?, sinks: sinks? })
+        let owners = |bodies: &Bodies| Owners::new(&bodies.positions, size, owner, with);
+        let sources = owners(&own.sources)?;
+        Ok(OwnersOfAll { sources, sinks: own.sinks.as_ref().map(owners).transpose()? })
     }
 }
 

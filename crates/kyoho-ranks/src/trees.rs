@@ -2,8 +2,6 @@
 //! each rank makes the tree of its domain, and gets from all others the cells and bodies that its
 //! sinks need. Forces go back to the ranks of the sinks.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use kyoho_core::forces::check_finite;
 use kyoho_core::{Error, Interaction, Pooled, Result, ResultCode, TreeAccuracy, TreeBlock, memory};
 use kyoho_engine::System;
@@ -69,13 +67,10 @@ impl Ranks {
         let sinks = self.own.all();
         let at = |number: usize| sinks.with::<1, false>(number).softening2;
         let first = if sinks.is_empty() { 0.0 } else { at(0) };
-        let differs = AtomicBool::new(false);
-        self.buffers.threads.each((0..sinks.len()).step_by(PIECE), |piece| {
-            if (piece..sinks.len().min(piece + PIECE)).any(|number| at(number) != first) {
-                differs.store(true, Ordering::Relaxed);
-            }
+        let is_one = self.buffers.threads.all((0..sinks.len()).step_by(PIECE), |piece| {
+            (piece..sinks.len().min(piece + PIECE)).all(|number| at(number) == first)
         });
-        let other = if differs.into_inner() { (0..sinks.len()).find(|number| at(*number) != first) } else { None };
+        let other = if is_one { None } else { (0..sinks.len()).find(|number| at(*number) != first) };
         let other = other.unwrap_or(0);
         let softening2 = if sinks.is_empty() { first } else { at(other) };
         let told = [system.tree_crossover_of_ranks(), first.to_bits(), softening2.to_bits(), other as u64, 0];
@@ -90,13 +85,10 @@ impl Ranks {
     /// Fails if some force of a tree is not finite.
     pub fn check_forces_of_tree(&self, interaction: &Interaction) -> Result<()> {
         let (count, sums) = (self.own.len(), &self.buffers.sums);
-        let is_good = AtomicBool::new(true);
-        self.buffers.threads.each((0..count).step_by(PIECE), |first| {
-            if check_finite(sums, first..count.min(first + PIECE), interaction).is_err() {
-                is_good.store(false, Ordering::Relaxed);
-            }
+        let are_good = self.buffers.threads.all((0..count).step_by(PIECE), |first| {
+            check_finite(sums, first..count.min(first + PIECE), interaction).is_ok()
         });
-        if is_good.into_inner() { Ok(()) } else { check_finite(sums, 0..count, interaction) }
+        if are_good { Ok(()) } else { check_finite(sums, 0..count, interaction) }
     }
 
     /// Returns the squared softening of the sinks of all ranks, which has to be one.
@@ -171,11 +163,10 @@ impl Ranks {
         let own_forces = begin..begin + sinks_of[of.0];
         let sent = packed_forces(&forces, (of.0, &sinks_of), own_forces.clone(), &pool);
         let came = self.swap(sent)?;
-        let of_sinks = if domains.sinks_are_sources { &owners.sources } else { &owners.sinks };
         let sums = &mut self.buffers.sums;
         let placed = sums.reserve(self.own.len(), 4, false).and_then(|()| {
             sums.resize(self.own.len(), 4, false);
-            put_forces(of_sinks, (of.0, &forces[own_forces], &came), &mut sums.values, &threads)
+            put_forces(owners.of_sinks(), (of.0, &forces[own_forces], &came), &mut sums.values, &threads)
         });
         self.agree(Call::Room, placed.map(|()| [0; 5]))?;
         Ok(domain)

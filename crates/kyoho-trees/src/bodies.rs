@@ -1,7 +1,5 @@
 //! The sources and sinks of a block as trees take them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use kyoho_core::{Block, BufferPool, CHUNK, Pooled, Result, SinkSlice, Sources, chunks_below, memory};
 use kyoho_hal::threads::Threads;
 
@@ -124,20 +122,13 @@ impl Bodies {
         if sinks.len() != self.positions.len() {
             return false;
         }
-        let are = AtomicBool::new(true);
-        threads.each(
-            self.positions.chunks(OF_JOB).zip(self.indices.chunks(OF_JOB)).enumerate(),
-            |(job, (positions, indices))| {
-                let is_one = |place: usize| {
-                    let sink = sinks.with::<1, false>(job * OF_JOB + place);
-                    sink.derivatives[0] == positions[place] && (!with_indices || sink.index == indices[place])
-                };
-                if are.load(Ordering::Relaxed) && !(0..positions.len()).all(is_one) {
-                    are.store(false, Ordering::Relaxed);
-                }
-            },
-        );
-        are.into_inner()
+        let jobs = self.positions.chunks(OF_JOB).zip(self.indices.chunks(OF_JOB)).enumerate();
+        threads.all(jobs, |(job, (positions, indices))| {
+            (0..positions.len()).all(|place| {
+                let sink = sinks.with::<1, false>(job * OF_JOB + place);
+                sink.derivatives[0] == positions[place] && (!with_indices || sink.index == indices[place])
+            })
+        })
     }
 
     /// Takes from the forces on sinks those of the sources that have their indices, which a tree
@@ -175,19 +166,15 @@ pub fn are_sources(sources: &Sources, block: &Block, threads: &Threads) -> bool 
     if sources.has_softenings() && !(0..sinks.len()).all(has_own) {
         return false;
     }
-    let are = AtomicBool::new(true);
     let chunks = chunks_below(sinks.len());
-    threads.each((0..chunks).step_by(CHUNKS_OF_JOB), |first| {
-        for chunk in first..chunks.min(first + CHUNKS_OF_JOB) {
+    threads.all((0..chunks).step_by(CHUNKS_OF_JOB), |first| {
+        (first..chunks.min(first + CHUNKS_OF_JOB)).all(|chunk| {
             let some = sinks.range(chunk * CHUNK..sinks.len().min((chunk + 1) * CHUNK));
             let bodies = (0..some.len()).map(|place| {
                 let sink = some.with::<1, false>(place);
                 (sink.derivatives[0], sink.index)
             });
-            if are.load(Ordering::Relaxed) && !sources.chunk_has(chunk, block.skip_own_index, bodies) {
-                are.store(false, Ordering::Relaxed);
-            }
-        }
-    });
-    are.into_inner()
+            sources.chunk_has(chunk, block.skip_own_index, bodies)
+        })
+    })
 }

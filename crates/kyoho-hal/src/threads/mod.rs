@@ -7,6 +7,7 @@
 mod job_queue;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
@@ -64,6 +65,17 @@ impl Threads {
     /// Calls `work` for each item on some thread. The results must not depend on which.
     pub fn each<T>(&self, items: impl ExactSizeIterator<Item = T> + Send, work: impl Fn(T) + Sync) {
         self.run(items, &Mutex::new(Vec::new()), || (), |item, ()| work(item));
+    }
+
+    /// Whether all items pass a test. Once one has not, others are no longer tested.
+    pub fn all<T>(&self, items: impl ExactSizeIterator<Item = T> + Send, test: impl Fn(T) -> bool + Sync) -> bool {
+        let pass = AtomicBool::new(true);
+        self.each(items, |item| {
+            if pass.load(Ordering::Relaxed) && !test(item) {
+                pass.store(false, Ordering::Relaxed);
+            }
+        });
+        pass.into_inner()
     }
 
     /// Calls `work` for each item as [`Threads::each`] does. A thread keeps one `scratch` while it
@@ -190,6 +202,16 @@ mod tests {
                 item.fetch_add(1, Ordering::Relaxed);
             });
             assert!(done.iter().all(|item| item.load(Ordering::Relaxed) == 1), "{} threads", threads.count());
+        }
+    }
+
+    #[test]
+    fn all_items_pass_unless_one_does_not() {
+        for threads in [Threads::alone(), Threads::new(5)] {
+            assert!(threads.all(0..0, |_| false));
+            for bad in 0..=200 {
+                assert_eq!(threads.all(0..200, |item| item != bad), bad == 200);
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use kyoho_laws::simd::kernel::Kernel;
 
 use super::block::points;
 use super::essential::{Essential, Region, Test};
-use super::on_device::{DomainDevice, Host};
+use super::on_device::{DomainDevice, Host, or_cpu};
 use super::passes::{Passes, Trees};
 use super::sources::{Sources, Spread, TreeUnits};
 use super::sums::{Points, Settings, TreeSums};
@@ -51,9 +51,8 @@ impl RankWords {
         let mut words = pool.unwritten(counts.iter().sum(), 0, WHAT)?;
         let mut rest = &mut words[..];
         for (chosen, count) in chosen.iter().zip(&counts) {
-            let (message, others) = rest.split_at_mut(*count);
+            let message = rest.split_off_mut(..*count).unwrap_or_default();
             chosen.write(sources, stride, &index, (message, threads))?;
-            rest = others;
         }
         Ok(RankWords { words, counts })
     }
@@ -126,7 +125,7 @@ pub struct Domain<E: Number> {
     device: Option<Box<dyn DomainDevice<E>>>,
     /// Whether the CPU does it after the device has failed.
     falls_back: bool,
-    /// Whether it does that of this call.
+    /// Whether the device does the work of this call.
     is_on_device: bool,
 }
 
@@ -160,18 +159,15 @@ impl<E: Number> Domain<E> {
     }
 
     /// Lets the device do some work of this call; `None` if there is no device, or it fails and the CPU
-    /// may do its work from now on.
+    /// may do its work from now on. Nothing is under way after an error.
     fn on_device<T>(&mut self, work: impl FnOnce(&mut dyn DomainDevice<E>, Host) -> Result<T>) -> Result<Option<T>> {
         let Some(device) = self.device.as_mut().filter(|_| self.is_on_device) else { return Ok(None) };
-        match work(&mut **device, (&self.threads, &self.pool)) {
-            Ok(done) => Ok(Some(done)),
-            Err(error) if self.falls_back => {
-                log::warn!("the CPU sums forces by a tree over ranks in place of a GPU: {error}");
-                (self.device, self.is_on_device) = (None, false);
-                Ok(None)
-            }
-            Err(error) => Err(error),
+        let done = work(&mut **device, (&self.threads, &self.pool)).inspect_err(|_| device.wait());
+        let done = or_cpu(done, self.falls_back)?;
+        if done.is_none() {
+            (self.device, self.is_on_device) = (None, false);
         }
+        Ok(done)
     }
 
     fn with(&self) -> TreeSums<'_, E> {

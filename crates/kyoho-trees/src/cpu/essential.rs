@@ -346,9 +346,8 @@ impl Essential {
 
     /// Writes an item for each cell at the begin of words.
     fn rows<T: Pod + Send>(&self, rest: &mut &mut [u64], threads: &Threads, write: impl Fn(&Chosen, &mut [T]) + Sync) {
-        let (rows, others) = std::mem::take(rest).split_at_mut(self.chosen.len() * size_of::<T>() / WORD);
-        *rest = others;
-        let rows = bytemuck::cast_slice_mut::<u64, T>(rows);
+        let words = rest.split_off_mut(..self.chosen.len() * size_of::<T>() / WORD).unwrap_or_default();
+        let rows = bytemuck::cast_slice_mut::<u64, T>(words);
         threads.each(rows.chunks_mut(PIECE).zip(self.chosen.chunks(PIECE)), |(rows, chosen)| {
             rows.chunks_exact_mut(1).zip(chosen).for_each(|(row, chosen)| write(chosen, row));
         });
@@ -365,9 +364,7 @@ impl Essential {
         let mut parts = memory::room(self.leaves.len().div_ceil(PIECE), WHAT)?;
         for leaves in self.leaves.chunks(PIECE) {
             let count = leaves.iter().map(|number| self.chosen[*number as usize].bodies as usize).sum();
-            let (part, rest) = std::mem::take(&mut rows).split_at_mut(count);
-            parts.push((leaves, part));
-            rows = rest;
+            parts.push((leaves, rows.split_off_mut(..count).unwrap_or_default()));
         }
         threads.each(parts.into_iter(), |(leaves, rows)| {
             let mut rows = rows.iter_mut();

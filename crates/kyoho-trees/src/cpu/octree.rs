@@ -2,7 +2,6 @@
 
 use std::hint::select_unpredictable;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::LEAF;
 use crate::cells::Cell;
@@ -269,14 +268,11 @@ fn buckets_among(splitters: &[u64], highs: [u64; AT_ONCE]) -> [usize; AT_ONCE] {
 /// Sorts bodies by their low words too, if more of them than a leaf may have share a high word, and
 /// returns these; else returns none.
 fn low_words(positions: &[[f64; 3]], cube: &Cube, places: &mut [Place], threads: &Threads) -> Result<Vec<u64>> {
-    let is_deep = AtomicBool::new(false);
-    threads.each((LEAF..places.len()).step_by(PIECE), |first| {
+    let is_shallow = threads.all((LEAF..places.len()).step_by(PIECE), |first| {
         let mut lasts = first..places.len().min(first + PIECE);
-        if lasts.any(|last| places[last].high == places[last - LEAF].high) {
-            is_deep.store(true, Ordering::Relaxed);
-        }
+        lasts.all(|last| places[last].high != places[last - LEAF].high)
     });
-    if !is_deep.into_inner() {
+    if is_shallow {
         return Ok(Vec::new());
     }
     let low_of = |place: &Place| cube.key(positions[place.body as usize]).low;

@@ -51,4 +51,19 @@ pub trait DomainDevice<E: Number>: Send {
         left_out: (&[i32], Option<&Alike>),
         forces: &mut [[f64; 4]],
     ) -> Result<()>;
+
+    /// Waits for all that was begun, whatever errors come: copies may be on their way to the host.
+    fn wait(&self);
+}
+
+/// Returns what a device has done, or `None` if it failed and the CPU may do its work, as `falls_back`
+/// says.
+pub fn or_cpu<T>(done: Result<T>, falls_back: bool) -> Result<Option<T>> {
+    match done {
+        Err(error) if falls_back => {
+            log::warn!("the CPU sums forces by a tree over ranks in place of a GPU: {error}");
+            Ok(None)
+        }
+        done => done.map(Some),
+    }
 }

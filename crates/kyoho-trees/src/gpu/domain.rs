@@ -85,17 +85,10 @@ impl<G: Gpu> DomainOnGpu<G> {
         self
     }
 
-    /// Waits for all that was begun, whatever errors come: copies may be on their way to the host.
-    fn wait(&self) {
+    fn wait_for_all(&self) {
         if let Err(error) = self.gpu.synchronize(&self.queue) {
             log::debug!("a GPU that sums forces by a tree over ranks: {error}");
         }
-    }
-
-    /// Lets this thread call the driver for some work. Nothing is under way after an error.
-    fn entered<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let _caller = self.gpu.enter()?;
-        work(self).inspect_err(|_| self.wait())
     }
 
     fn call(&self) -> Result<&Call<G>> {
@@ -141,7 +134,7 @@ impl<G: Gpu> DomainOnGpu<G> {
 impl<G: Gpu> Drop for DomainOnGpu<G> {
     fn drop(&mut self) {
         self.caller = self.gpu.enter().ok();
-        self.wait();
+        self.wait_for_all();
     }
 }
 
@@ -262,14 +255,15 @@ fn has_crowds(tree: &Octree, positions: &[[f64; 3]]) -> bool {
     })
 }
 
-impl<G: Gpu> DomainOnGpu<G> {
-    fn make_trees(
+impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
+    fn trees(
         &mut self,
         host: Host,
         cube: &Cube,
         (sources, sinks): (Points, Option<Points>),
         softening2: f64,
     ) -> Result<Option<Trees>> {
+        let _caller = self.gpu.enter()?;
         self.call = None;
         let least = sinks.map_or(usize::MAX, |sinks| sinks.positions.len()).min(sources.positions.len());
         if least < LEAST_BODIES {
@@ -290,7 +284,8 @@ impl<G: Gpu> DomainOnGpu<G> {
         Ok((!is_for_cpu).then_some(Trees { of_sources, of_sinks }))
     }
 
-    fn make_cells<E: Number>(&mut self, host: Host, units: &TreeUnits, settings: &Settings) -> Result<DeviceCells<E>> {
+    fn cells(&mut self, host: Host, units: &TreeUnits, settings: &Settings) -> Result<DeviceCells<E>> {
+        let _caller = self.gpu.enter()?;
         let on = (&self.gpu, &self.queue);
         let call = self.call.as_mut().ok_or_else(out_of_order)?;
         let Settings { order, criterion, softening2, level, .. } = *settings;
@@ -329,7 +324,8 @@ impl<G: Gpu> DomainOnGpu<G> {
         Ok(DeviceCells { records, moments, extents })
     }
 
-    fn pass_first<E: Number>(&mut self, host: Host, passes: &mut Passes<E>) -> Result<()> {
+    fn first(&mut self, host: Host, passes: &mut Passes<E>) -> Result<()> {
+        let _caller = self.gpu.enter()?;
         let on = (&self.gpu, &self.queue);
         let call = self.call.as_ref().ok_or_else(out_of_order)?;
         let (asked, units) = call.asked.as_ref().ok_or_else(out_of_order)?;
@@ -346,13 +342,14 @@ impl<G: Gpu> DomainOnGpu<G> {
         Ok(())
     }
 
-    fn pass_second<E: Number>(
+    fn second(
         &mut self,
         host: Host,
         passes: &Passes<E>,
         left_out: (&[i32], Option<&Alike>),
         forces: &mut [[f64; 4]],
     ) -> Result<()> {
+        let _caller = self.gpu.enter()?;
         let own = self.send_left_out(passes, left_out)?;
         let has_sinks = self.call()?.has_sinks;
         let on = (&self.gpu, &self.queue);
@@ -366,34 +363,10 @@ impl<G: Gpu> DomainOnGpu<G> {
         unsafe { self.forces.second(on, &mut self.sources, &sinks, asked, to)? };
         fetch(on, &results.0, forces)
     }
-}
 
-impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
-    fn trees(
-        &mut self,
-        host: Host,
-        cube: &Cube,
-        bodies: (Points, Option<Points>),
-        softening2: f64,
-    ) -> Result<Option<Trees>> {
-        self.entered(|on| on.make_trees(host, cube, bodies, softening2))
-    }
-
-    fn cells(&mut self, host: Host, units: &TreeUnits, settings: &Settings) -> Result<DeviceCells<E>> {
-        self.entered(|on| on.make_cells(host, units, settings))
-    }
-
-    fn first(&mut self, host: Host, passes: &mut Passes<E>) -> Result<()> {
-        self.entered(|on| on.pass_first(host, passes))
-    }
-
-    fn second(
-        &mut self,
-        host: Host,
-        passes: &Passes<E>,
-        left_out: (&[i32], Option<&Alike>),
-        forces: &mut [[f64; 4]],
-    ) -> Result<()> {
-        self.entered(|on| on.pass_second(host, passes, left_out, forces))
+    fn wait(&self) {
+        if let Ok(_caller) = self.gpu.enter() {
+            self.wait_for_all();
+        }
     }
 }
