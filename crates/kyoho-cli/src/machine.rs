@@ -33,9 +33,11 @@ pub struct Machine {
 }
 
 impl Devices {
-    /// Returns the settings of the environment, overruled by the options.
+    /// Returns the settings of the environment, overruled by the options, and starts the log that the
+    /// environment asks for.
     pub fn settings(&self) -> Result<Settings> {
         let mut settings = Settings::from_environment()?;
+        kyoho::abi::diagnostics::start_log(&settings)?;
         if let Some(name) = &self.backend {
             settings.backend = Some(named("--backend", name, &Backend::ALL, Backend::name)?);
         }

@@ -170,6 +170,20 @@ fn the_log_has_the_sentence_of_kyoho_info() {
     assert!(log.lines().any(is_line), "{sentence}\n ends no line of\n{log}");
 }
 
+/// The command writes the log that its environment asks for, as the library does.
+#[test]
+fn the_log_tells_what_the_command_does() {
+    let place = folder("choice_log_of_command");
+    for (number, words) in ["info", "run --plummer 16 --t-end 0.01", "bench --n 64"].into_iter().enumerate() {
+        let file = place.join(format!("log-{number}"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kyoho"));
+        command.args(words.split(' ')).env("KYOHO_BACKEND", "cpu").env("KYOHO_DEVICE", "0");
+        succeed(command.env("KYOHO_LOG", "warn").env("KYOHO_LOG_FILE", &file));
+        let log = std::fs::read_to_string(file).unwrap();
+        assert_eq!(log, "kyoho warn: KYOHO_DEVICE is set, which nothing reads; the nearest name is KYOHO_DEVICES\n");
+    }
+}
+
 /// Builds the C program that makes a system and frees nothing.
 fn build(folder: &Path) -> PathBuf {
     link_library(folder);
