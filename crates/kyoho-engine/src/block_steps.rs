@@ -12,15 +12,13 @@ use super::{Stepper, System};
 const LEAST: usize = 512;
 /// Fewer bodies are in an ensemble, whose integrators use the device at the same time.
 const LEAST_SHARED: usize = 16;
-/// Bodies with more sources, whose blocks are large, are advanced sooner by the host.
-const MOST_SOURCES: usize = 1 << 17;
-/// The same where there are several devices, of which the first makes the steps alone: with fewer the
-/// others would spare it less than the host takes to begin and to advance a block.
-const MOST_SOURCES_OF_FIRST: usize = 1 << 15;
+/// Where there are several devices the first one makes the steps of bodies with up to this many sources
+/// alone: the others would spare it less than the host takes to begin and to advance a block.
+const MOST_SOURCES_OF_FIRST: usize = 1 << 17;
 
 impl System {
     /// Whether a device makes the block steps of this many bodies, some of which are sources: not where
-    /// there are CPUs, numbers of two doubles, few bodies or very many sources.
+    /// there are CPUs, numbers of two doubles, few bodies, or several devices and many sources.
     pub fn makes_block_steps(&mut self, bodies: usize, sources: usize) -> bool {
         let setup = self.devices.setup();
         // Who chooses the blocks that the CPU computes gets them from the host. With OpenCL the host
@@ -30,7 +28,7 @@ impl System {
             None => {
                 let leaves_small_blocks = setup.crossover.is_some_and(|pairs| pairs > 0);
                 let least = if self.devices.sharers() > 0 { LEAST_SHARED } else { LEAST };
-                let most = if setup.devices.len() > 1 { MOST_SOURCES_OF_FIRST } else { MOST_SOURCES };
+                let most = if setup.devices.len() > 1 { MOST_SOURCES_OF_FIRST } else { usize::MAX };
                 let are_some = bodies >= least && sources <= most;
                 setup.backend == Backend::Cuda && are_some && !leaves_small_blocks
             }
