@@ -253,11 +253,14 @@ pub fn packed_forces(
     forces: &[[f64; OF_FORCE]],
     (rank, sinks_of): (usize, &[usize]),
     own: std::ops::Range<usize>,
-    pool: &BufferPool,
+    (threads, pool): With,
 ) -> Result<RankWords> {
-    let mut words = pool.room((forces.len() - own.len()) * OF_FORCE, WHAT)?;
-    words.extend_from_slice(bytemuck::cast_slice(&forces[..own.start]));
-    words.extend_from_slice(bytemuck::cast_slice(&forces[own.end..]));
+    let mut words = pool.unwritten((forces.len() - own.len()) * OF_FORCE, 0, WHAT)?;
+    let (before, behind) = words.split_at_mut(own.start * OF_FORCE);
+    for (words, forces) in [(before, &forces[..own.start]), (behind, &forces[own.end..])] {
+        let pieces = words.chunks_mut(PIECE * OF_FORCE).zip(forces.chunks(PIECE));
+        threads.each(pieces, |(words, forces)| words.copy_from_slice(bytemuck::cast_slice(forces)));
+    }
     let count = |(of, sinks): (usize, &usize)| if of == rank { 0 } else { sinks * OF_FORCE };
     Ok(RankWords { words, counts: memory::collected(sinks_of.iter().enumerate().map(count), WHAT)? })
 }

@@ -131,7 +131,13 @@ impl Domains {
             let indices = pool.collected(own.sources.indices.iter().copied(), WHAT)?;
             own.sinks = Some(Bodies { positions, indices, ..Bodies::default() });
         }
+        // Most domains begin with an octant that the upper words of keys tell.
+        let are_high = self.firsts.iter().all(|first| first.low == 0);
         let owner = |position: &[f64; 3]| {
+            if are_high {
+                let high = self.cube.high_word(*position);
+                return self.firsts.partition_point(|first| first.high <= high);
+            }
             let key = self.cube.key(*position);
             self.firsts.partition_point(|first| *first <= key)
         };

@@ -161,7 +161,7 @@ impl Ranks {
         domain.end();
         let begin: usize = sinks_of[..of.0].iter().sum();
         let own_forces = begin..begin + sinks_of[of.0];
-        let sent = packed_forces(&forces, (of.0, &sinks_of), own_forces.clone(), &pool);
+        let sent = packed_forces(&forces, (of.0, &sinks_of), own_forces.clone(), (&threads, &pool));
         let came = self.swap(sent)?;
         let sums = &mut self.buffers.sums;
         let placed = sums.reserve(self.own.len(), 4, false).and_then(|()| {

@@ -237,7 +237,7 @@ impl<E: Number> DomainForces for Domain<E> {
         self.is_on_device = of_device.is_some();
         let (sources, sinks) = self.points();
         let trees = of_device.map_or_else(|| Trees::new(&self.with(), sources, sinks), Ok)?;
-        let spread = trees.spread(sources.masses);
+        let spread = trees.spread(sources.masses, &self.threads)?;
         self.trees = Some(trees);
         Ok(spread)
     }
@@ -249,7 +249,7 @@ impl<E: Number> DomainForces for Domain<E> {
         self.is_on_device &= spread.is_for_gpus(&self.cube) && !units.has_tiny_cells;
         let cells = self.on_device(|device, host| device.cells(host, &units, &settings))?;
         let passes = Passes::new(&self.with(), trees, self.points(), &settings, (spread, units), cells)?;
-        let regions = passes.regions(most, true)?;
+        let regions = passes.regions(most, true, &self.threads)?;
         self.passes = Some(passes);
         Ok(regions)
     }
@@ -263,12 +263,12 @@ impl<E: Number> DomainForces for Domain<E> {
     fn first(&mut self, cells: &RankWords, most: usize) -> Result<Vec<Region>> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let own = passes.sources.tree.cells.len();
-        passes.join(cells.each(), 0, &[])?;
+        passes.join(cells.each(), 0, &[], &self.threads)?;
         if self.on_device(|device, host| device.first(host, &mut passes))?.is_none() {
             passes.first(&self.with())?;
         }
         passes.keep_cells(own);
-        let regions = passes.regions(most, false)?;
+        let regions = passes.regions(most, false, &self.threads)?;
         self.passes = Some(passes);
         Ok(regions)
     }
@@ -309,7 +309,7 @@ impl<E: Number> DomainForces for Domain<E> {
     fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Pooled<[f64; 4]>> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let stride = passes.expansions.stride();
-        let foreign = passes.join(cells.each(), stride, alone)?;
+        let foreign = passes.join(cells.each(), stride, alone, &self.threads)?;
         let (sources, sinks) = self.points();
         let mut forces = self.pool.unwritten(sinks.positions.len(), [0.0; 4], "forces by a tree")?;
         // Sinks that are sources leave out themselves alone, where no other source has their index.

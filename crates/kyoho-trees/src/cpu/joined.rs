@@ -2,6 +2,7 @@
 
 use crate::cells::Cell;
 use kyoho_core::{Result, memory};
+use kyoho_hal::threads::Threads;
 use kyoho_laws::lanes::MAX_LANES;
 use kyoho_laws::simd::expansions::Number;
 
@@ -9,6 +10,8 @@ use super::essential::{NO_INDEX, Parts, record_of};
 use super::passes::Passes;
 use super::sources::Sources;
 
+/// The bodies that a thread takes at a time.
+const PIECE: usize = 1 << 12;
 /// The name of cells in errors about memory.
 const WHAT: &str = "cells of other ranks";
 
@@ -20,6 +23,7 @@ impl<E: Number> Passes<E> {
         messages: impl Iterator<Item = &'m [u64]>,
         stride: usize,
         alone: &[[u64; 5]],
+        threads: &Threads,
     ) -> Result<Vec<(i32, i32)>> {
         let mut foreign = Vec::new();
         let Sources { tree, records, moments, positions: [x, y, z], masses, .. } = &mut self.sources;
@@ -30,18 +34,18 @@ impl<E: Number> Passes<E> {
         [&mut *x, &mut *y, &mut *z, &mut *masses].into_iter().for_each(|column| column.truncate(own));
         let mut add_bodies = |bodies: &[[u64; 5]]| -> Result<u32> {
             let first = masses.len();
-            for column in [&mut *x, &mut *y, &mut *z, &mut *masses] {
+            for (word, column) in [&mut *x, &mut *y, &mut *z, &mut *masses].into_iter().enumerate() {
+                // The numbers behind the last body have room too.
                 memory::reserve(column, bodies.len() + MAX_LANES, "bodies of other ranks")?;
+                column.resize(first + bodies.len(), 0.0);
+                threads.each(column[first..].chunks_mut(PIECE).zip(bodies.chunks(PIECE)), |(column, bodies)| {
+                    column.iter_mut().zip(bodies).for_each(|(to, body)| *to = f64::from_bits(body[word]));
+                });
             }
             memory::reserve(&mut foreign, bodies.len(), "bodies of other ranks")?;
-            for (place, body) in bodies.iter().enumerate() {
-                let [a, b, c, mass, index] = *body;
-                let columns = [&mut *x, &mut *y, &mut *z, &mut *masses];
-                columns.into_iter().zip([a, b, c, mass]).for_each(|(column, bits)| column.push(f64::from_bits(bits)));
-                if index != NO_INDEX {
-                    foreign.push((index as u32 as i32, (first + place) as i32));
-                }
-            }
+            let indices = bodies.iter().map(|body| body[4]).zip(first as i32..);
+            foreign
+                .extend(indices.filter(|(index, _)| *index != NO_INDEX).map(|(index, at)| (index as u32 as i32, at)));
             Ok(first as u32)
         };
         for message in messages.filter(|message| !message.is_empty()) {

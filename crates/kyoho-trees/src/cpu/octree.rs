@@ -47,6 +47,31 @@ pub struct Octree {
 }
 
 impl Octree {
+    /// Returns a value of each cell, which follows from those of its children, by several threads.
+    pub fn upward<T: Copy + Default + Send + Sync>(
+        &self,
+        threads: &Threads,
+        what: &'static str,
+        value: impl Fn(usize, &[T]) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let mut all = memory::filled(self.cells.len(), T::default(), what)?;
+        for generation in self.generations.iter().rev() {
+            // Children stand behind their parents' generation.
+            let (above, below) = all.split_at_mut(generation.end);
+            let tasks =
+                above[generation.start..].chunks_mut(CELLS_OF_TASK).zip(generation.clone().step_by(CELLS_OF_TASK));
+            threads.each(tasks, |(values, first)| {
+                for (of_cell, number) in values.iter_mut().zip(first..) {
+                    let children = self.cells[number].child_range();
+                    let has_some = !children.is_empty();
+                    let place = |child: usize| if has_some { child - generation.end } else { 0 };
+                    *of_cell = value(number, &below[place(children.start)..place(children.end)]);
+                }
+            });
+        }
+        Ok(all)
+    }
+
     /// Makes the tree of some positions. A leaf of more than [`LEAF`] bodies has them in one point.
     pub fn new(positions: &[[f64; 3]], threads: &Threads, pool: &BufferPool) -> Result<Octree> {
         let (mut tree, is_deep) = Octree::by_keys(positions, threads, pool)?;

@@ -66,8 +66,8 @@ impl Trees {
     }
 
     /// Returns what the units of the tree of sources follow from.
-    pub fn spread(&self, masses: &[f64]) -> Spread {
-        Spread::new(&self.of_sources, masses)
+    pub fn spread(&self, masses: &[f64], threads: &Threads) -> Result<Spread> {
+        Spread::new(&self.of_sources, masses, threads)
     }
 }
 

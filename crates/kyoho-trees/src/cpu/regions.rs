@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use kyoho_core::{Result, memory};
+use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::expansions::Number;
 
 use super::essential::Region;
@@ -49,14 +50,14 @@ impl<E: Number> Passes<E> {
     ///
     /// Each group is in one region. In the first pass cells that are closed for the sinks of a leaf one
     /// by one stand for their own leaves where the leaf is near.
-    pub fn regions(&self, most: usize, is_first: bool) -> Result<Vec<Region>> {
+    pub fn regions(&self, most: usize, is_first: bool, threads: &Threads) -> Result<Vec<Region>> {
         let (tree, positions) = self.sinks();
         if self.extents.is_empty() {
             return Ok(Vec::new());
         }
         let most = most.min((positions[0].len() / SINKS_OF_REGION).max(FEW_REGIONS));
-        let radii = self.radii_of_all_below()?;
-        let groups = self.radii_of_groups(is_first)?;
+        let radii = self.radii_of_all_below(threads)?;
+        let groups = self.radii_of_groups(is_first, threads)?;
         let tolerance = if is_first { 0.0 } else { self.settings.tolerance() };
         let part = |cell: usize| {
             let (extent, radius) = (&self.extents[cell], radii[cell]);
@@ -92,31 +93,26 @@ impl<E: Number> Passes<E> {
 
     /// Returns for each cell of sinks the largest radius of a group in it, if groups sum cells that are no
     /// leaves, and there are groups yet.
-    fn radii_of_groups(&self, is_first: bool) -> Result<Vec<f64>> {
-        let cells = &self.sinks().0.cells;
-        let mut radii = memory::filled(self.extents.len(), 0.0_f64, WHAT)?;
+    fn radii_of_groups(&self, is_first: bool, threads: &Threads) -> Result<Vec<f64>> {
         if is_first || self.settings.is_by_angle() {
-            return Ok(radii);
+            return memory::filled(self.extents.len(), 0.0_f64, WHAT);
         }
-        for (number, extent) in self.extents.iter().enumerate().rev() {
-            let of_children = cells[number].child_range().map(|child| radii[child]).fold(0.0, f64::max);
-            radii[number] = if extent.is_group { extent.radius } else { of_children };
-        }
-        Ok(radii)
+        self.sinks().0.upward(threads, WHAT, |number, of_children| {
+            let extent = &self.extents[number];
+            if extent.is_group { extent.radius } else { of_children.iter().copied().fold(0.0, f64::max) }
+        })
     }
 
     /// Returns for each cell of sinks the radius of a sphere around its middle that holds those of all
     /// cells below it.
-    fn radii_of_all_below(&self) -> Result<Vec<f64>> {
+    fn radii_of_all_below(&self, threads: &Threads) -> Result<Vec<f64>> {
         let (tree, positions) = self.sinks();
-        let mut radii = memory::filled(self.extents.len(), 0.0_f64, WHAT)?;
         let distance = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt();
-        // Children stand behind their parents.
-        for (number, extent) in self.extents.iter().enumerate().rev() {
-            let cell = &tree.cells[number];
-            let children =
-                cell.child_range().map(|child| distance(extent.center, self.extents[child].center) + radii[child]);
-            let of_children = children.fold(0.0, f64::max);
+        tree.upward(threads, WHAT, |number, radii: &[f64]| {
+            let (extent, cell) = (&self.extents[number], &tree.cells[number]);
+            let children = self.extents[cell.child_range()].iter().zip(radii);
+            let of_children =
+                children.map(|(child, radius)| distance(extent.center, child.center) + radius).fold(0.0, f64::max);
             let of_sinks = if extent.radius < f64::INFINITY {
                 extent.radius
             } else if cell.is_leaf() {
@@ -125,8 +121,7 @@ impl<E: Number> Passes<E> {
             } else {
                 0.0
             };
-            radii[number] = of_children.max(of_sinks) * (1.0 + 1e-6);
-        }
-        Ok(radii)
+            of_children.max(of_sinks) * (1.0 + 1e-6)
+        })
     }
 }

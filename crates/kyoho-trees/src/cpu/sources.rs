@@ -17,6 +17,8 @@ use super::octree::Octree;
 
 /// The number of cells that a thread takes at a time.
 const CELLS_OF_TASK: usize = 256;
+/// The number of masses that a thread looks at at a time.
+const MASSES_OF_TASK: usize = 1 << 15;
 /// Cells of at most this many bodies get the smallest radius that holds these; larger ones get one
 /// that holds the spheres of their children.
 const BODIES_OF_RADIUS: u32 = 128;
@@ -53,6 +55,33 @@ const SEEN: i32 = -20;
 /// [`kyoho_core::Bounds::SINGLE`].
 const LARGEST_MASS: i32 = -18;
 
+/// How deep the leaves of bodies are, and the smallest octant of several bodies.
+struct Depths {
+    bodies: Vec<u64>,
+    deepest: Option<i32>,
+}
+
+impl Depths {
+    /// Counts the bodies of the leaves below some of all cells.
+    fn count(&mut self, some: &[Cell], all: &[Cell]) {
+        for cell in some {
+            for child in &all[cell.child_range()] {
+                if child.is_leaf() {
+                    self.bodies[usize::from(cell.depth) + 1] += u64::from(child.bodies);
+                }
+            }
+            if cell.bodies > 1 {
+                self.deepest = self.deepest.max(Some(i32::from(cell.depth)));
+            }
+        }
+    }
+
+    fn add(&mut self, other: &Depths) {
+        self.bodies.iter_mut().zip(&other.bodies).for_each(|(sum, bodies)| *sum += bodies);
+        self.deepest = self.deepest.max(other.deepest);
+    }
+}
+
 /// What the units of a tree follow from. Ranks join theirs.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -73,36 +102,39 @@ pub struct Spread {
 
 impl Spread {
     /// Returns what the units of a tree of bodies follow from.
-    pub fn new(tree: &Octree, masses: &[f64]) -> Spread {
+    pub fn new(tree: &Octree, masses: &[f64], threads: &Threads) -> Result<Spread> {
+        let counted = Mutex::new(Vec::new());
+        let none = || Some(Depths { bodies: memory::filled(MOST_LEVELS, 0, "levels of a tree").ok()?, deepest: None });
+        threads.run(tree.cells.chunks(CELLS_OF_TASK), &counted, none, |cells, depths| {
+            if let Some(depths) = depths {
+                depths.count(cells, &tree.cells);
+            }
+        });
         // The octants in which the leaves of most bodies are.
-        let mut bodies = [0_u64; MOST_LEVELS];
-        let mut deepest = None;
-        for cell in tree.cells.iter() {
-            for child in &tree.cells[cell.child_range()] {
-                if child.is_leaf() {
-                    bodies[usize::from(cell.depth) + 1] += u64::from(child.bodies);
-                }
-            }
-            if cell.bodies > 1 {
-                deepest = deepest.max(Some(i32::from(cell.depth)));
-            }
+        let mut all = Depths { bodies: memory::filled(MOST_LEVELS, 0, "levels of a tree")?, deepest: None };
+        for depths in lock(&counted).iter() {
+            all.add(depths.as_ref().ok_or_else(|| memory::none::<u64>(MOST_LEVELS, "levels of a tree"))?);
         }
-        let all: u64 = bodies.iter().sum();
+        let total: u64 = all.bodies.iter().sum();
         let mut deeper = 0;
-        let median = (0..bodies.len()).find(|depth| {
-            deeper += bodies[*depth];
-            2 * deeper >= all.max(1)
+        let median = (0..MOST_LEVELS).find(|depth| {
+            deeper += all.bodies[*depth];
+            2 * deeper >= total.max(1)
+        });
+        let mut of_masses = memory::filled(masses.len().div_ceil(MASSES_OF_TASK), (0.0_f64, false), "masses")?;
+        threads.each(masses.chunks(MASSES_OF_TASK).zip(&mut of_masses), |(masses, found)| {
+            *found = masses.iter().fold((0.0, false), |(most, is), mass| (most.max(mass.abs()), is | (*mass < 0.0)));
         });
         let side = tree.cube.side(0);
-        let least_side = deepest.map_or(i32::MAX, |depth| tree.cube.exponent - depth);
-        Spread {
+        let least_side = all.deepest.map_or(i32::MAX, |depth| tree.cube.exponent - depth);
+        Ok(Spread {
             bodies: masses.len() as u64,
             farthest: tree.cube.low.iter().fold(0.0_f64, |most, low| most.max(low.abs()).max((low + side).abs())),
-            largest_mass: masses.iter().fold(0.0_f64, |largest, mass| largest.max(mass.abs())),
+            largest_mass: of_masses.iter().fold(0.0, |most: f64, found| most.max(found.0)),
             side: tree.cube.exponent - median.unwrap_or(0) as i32,
             least_side,
-            has_negative: u64::from(masses.iter().any(|mass| *mass < 0.0)),
-        }
+            has_negative: u64::from(of_masses.iter().any(|found| found.1)),
+        })
     }
 
     /// Returns the largest squared softening by which units are chosen where bodies have several: the

@@ -203,7 +203,7 @@ impl<E: Number> TreeSums<'_, E> {
         let trees = Trees::new(self, sources, sinks)?;
         counts.seconds[0] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        let spread = trees.spread(sources.masses);
+        let spread = trees.spread(sources.masses, self.threads)?;
         let settings = &Settings { softening2: settings.softening_of_units((sources, sinks), &spread), ..*settings };
         let units = TreeUnits::new::<E>(&spread, settings.softening2);
         let mut passes = Passes::new(self, trees, (sources, sinks), settings, (&spread, units), None)?;

@@ -2,6 +2,7 @@
 
 use kyoho_core::{Result, memory};
 use kyoho_hal::gpu::Gpu;
+use kyoho_laws::expansion::MAX_COMPONENTS;
 use kyoho_laws::indices::{components, powers};
 use kyoho_laws::simd::expansions::{CellRecord, Number};
 
@@ -27,12 +28,17 @@ pub struct Units {
     /// The factors of the caller's lengths on the CPU and on the GPU.
     cpu: f64,
     gpu: f64,
+    /// The factors of moments of each degree that lead from the GPU's to the CPU's, and back.
+    to_cpu: [f64; DEGREES],
+    to_gpu: [f64; DEGREES],
 }
 
 impl Units {
     /// Returns those of trees in a cube, with the CPU's factor of lengths.
     pub fn new(cube: &Cube, softening2: f64, cpu: f64) -> Units {
-        Units { low: cube.low, cpu, gpu: cube.gpu_factor(softening2) }
+        let gpu = cube.gpu_factor(softening2);
+        let powers = |of: f64| std::array::from_fn(|degree| of.powi(degree as i32));
+        Units { low: cube.low, cpu, gpu, to_cpu: powers(1.0 / (gpu / cpu)), to_gpu: powers(gpu / cpu) }
     }
 
     /// Returns how many of the GPU's lengths one of the CPU's is.
@@ -75,7 +81,6 @@ impl Units {
 
     /// Writes the moments of a cell of the GPU, which have a record.
     pub fn moments<E: Number>(&self, order: usize, from: &[f32], moments: &mut [E]) {
-        let shift = 1.0 / self.ratio();
         for (place, moment) in moments.iter_mut().enumerate().take(components(order)) {
             let Some(term) = term_of(place) else { continue };
             let halves = term.checked_sub(plain_terms(order));
@@ -86,7 +91,7 @@ impl Units {
                     f32::from_bits(if half % 2 == 0 { bits << 16 } else { bits & 0xffff_0000 })
                 }
             };
-            *moment = E::from_f64(f64::from(value) * shift.powi(degree(place)));
+            *moment = E::from_f64(f64::from(value) * self.to_cpu[DEGREE_AT[place]]);
         }
     }
 
@@ -114,12 +119,12 @@ impl Units {
 
     /// Writes the GPU's record of the moments of a cell whose centre is at a place.
     fn write_moments<E: Number>(&self, order: usize, place: &[f32; 8], moments: &[E], to: &mut [f32]) {
-        let (plain, ratio) = (plain_terms(order), self.ratio());
+        let plain = plain_terms(order);
         to.fill(0.0);
         to[..3].copy_from_slice(&place[..3]);
         for (place, moment) in moments.iter().enumerate().take(components(order)) {
             let Some(term) = term_of(place) else { continue };
-            let value = (moment.to_f64() * ratio.powi(degree(place))) as f32;
+            let value = (moment.to_f64() * self.to_gpu[DEGREE_AT[place]]) as f32;
             match term.checked_sub(plain) {
                 None => to[3 + term] = value,
                 Some(half) => {
@@ -141,9 +146,17 @@ fn term_of(place: usize) -> Option<usize> {
     }
 }
 
-fn degree(place: usize) -> i32 {
-    powers(place).iter().sum::<usize>() as i32
-}
+/// The degree of the component at each place.
+const DEGREE_AT: [usize; MAX_COMPONENTS] = {
+    let (mut degrees, mut place) = ([0; MAX_COMPONENTS], 0);
+    while place < MAX_COMPONENTS {
+        let [x, y, z] = powers(place);
+        (degrees[place], place) = (x + y + z, place + 1);
+    }
+    degrees
+};
+/// One more than the highest of them.
+const DEGREES: usize = DEGREE_AT[MAX_COMPONENTS - 1] + 1;
 
 /// Returns the upper 16 bits of a number to the nearest, as `upper_half` of `kernels/tree/moments.h`.
 fn upper_half(value: f32) -> u32 {
