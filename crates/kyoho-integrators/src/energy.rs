@@ -2,7 +2,6 @@
 
 use kyoho_core::{Order, Precision, Result, TreeAccuracy, memory};
 use kyoho_engine::{Setup, System};
-use kyoho_hal::threads::Threads;
 use kyoho_ranks::{SharedSystem, Team};
 
 use super::body::{Body, Vector, length, sum};
@@ -104,32 +103,20 @@ impl Energies {
         if subsystems.is_empty() {
             return self.of(bodies);
         }
-        let gravity = self.gravity;
-        let mut centres = memory::collected(bodies.iter().copied(), "the bodies with mass")?;
+        // The first member of the subsystem of each body that is in one; others are alone.
+        let mut firsts = memory::collected(0..bodies.len(), "the bodies of subsystems")?;
         for subsystem in subsystems {
-            subsystem.members.iter().for_each(|&member| centres[member].mass = 0.0);
-            centres[subsystem.members[0]] = subsystem.centre;
+            subsystem.members.iter().for_each(|&member| firsts[member] = subsystem.members[0]);
         }
-        let mut energy = self.of(&centres)?;
-        subsystems.iter().for_each(|subsystem| centres[subsystem.members[0]].mass = 0.0);
-        let mut parts = memory::filled(subsystems.len(), [0.0; 2], "the energies of subsystems")?;
-        let threads = Threads::for_copies(self.system.setup().threads);
-        threads.each(subsystems.iter().zip(&mut parts).enumerate(), |(number, (subsystem, part))| {
-            let [kinetic, potential] = subsystem.inner_energy(gravity);
-            // Each pair of subsystems counts once, with the members of both.
-            let others = centres.iter().filter(|body| body.mass != 0.0);
-            let beyond = sum(others.map(|body| subsystem.beyond_centre(gravity, body)));
-            let later = &subsystems[number + 1..];
-            let members_of_later = later.iter().flat_map(|other| (0..other.members.len()).map(|row| other.body(row)));
-            let beyond_later = sum(members_of_later.map(|body| subsystem.beyond_centre(gravity, &body)));
-            let later_beyond = sum(later.iter().map(|other| other.beyond_centre(gravity, &subsystem.centre)));
-            *part = [kinetic, potential + beyond + (beyond_later + later_beyond)];
-        });
-        for [kinetic, potential] in parts {
-            energy.kinetic += kinetic;
-            energy.potential += potential;
-        }
-        Ok(energy)
+        let potential = self.potential(bodies, |body| firsts[body])?;
+        let mut is_inside = memory::filled(bodies.len(), false, "the bodies of subsystems")?;
+        subsystems.iter().flat_map(|subsystem| &subsystem.members).for_each(|&member| is_inside[member] = true);
+        let alone = bodies.iter().zip(&is_inside).filter(|(_, is_inside)| !**is_inside).map(|(body, _)| body);
+        let centres = subsystems.iter().map(|subsystem| &subsystem.centre);
+        let inner = memory::collected(subsystems.iter().map(|one| one.inner_energy(self.gravity)), "inner energies")?;
+        let kinetic = sum(alone.chain(centres).map(kinetic_of).chain(inner.iter().map(|[kinetic, _]| *kinetic)));
+        let potential = sum([potential].into_iter().chain(inner.iter().map(|[_, potential]| *potential)));
+        Ok(Energy { kinetic, potential, field: 0.0 })
     }
 
     /// Returns the potentials and accelerations of the bodies at some places among all, by the others.
@@ -196,24 +183,27 @@ impl Energies {
 
     /// Returns the energies of these bodies, which must belong to one time; they have none in fields.
     pub fn of(&mut self, bodies: &[Body]) -> Result<Energy> {
-        // Bodies without mass have no energy.
-        let with_mass = bodies.iter().filter(|body| body.mass != 0.0);
-        let mut all: Vec<&Body> = memory::room(with_mass.clone().count(), "the bodies with mass")?;
-        all.extend(with_mass);
+        let potential = self.potential(bodies, |body| body)?;
+        let [kinetic, potential] = self.of_all([sum(bodies.iter().map(kinetic_of)), potential])?;
+        Ok(Energy { kinetic, potential, field: 0.0 })
+    }
+
+    /// Returns the potential energy of this process's bodies with all, except those of which `index` returns
+    /// the same.
+    fn potential(&mut self, bodies: &[Body], index: impl Fn(usize) -> usize + Sync) -> Result<f64> {
+        let with_mass = (0..bodies.len()).filter(|body| bodies[*body].mass != 0.0);
+        let all = memory::collected(with_mass, "the bodies with mass")?;
         if all.is_empty() && !self.system.keeps_own_bodies() {
-            return Ok(Energy { kinetic: 0.0, potential: 0.0, field: 0.0 });
+            return Ok(0.0);
         }
         let (gravity, softening) = (self.gravity, self.softening);
-        let source = |number: usize| all[number].source(Order::Second, number, gravity, 0.0);
+        let source = |number: usize| bodies[all[number]].source(Order::Second, index(all[number]), gravity, 0.0);
         self.system.set_sources(all.len(), source)?;
         self.system.keep_sources_below(all.len())?;
-        self.system.start_from_fn(all.len(), true, all.len(), |number| all[number].sink(number, softening))?;
+        let sink = |number: usize| bodies[all[number]].sink(index(all[number]), softening);
+        self.system.start_from_fn(all.len(), true, all.len(), sink)?;
         let forces = self.system.wait()?;
-        let potentials = all.iter().enumerate().map(|(number, body)| body.mass * forces.potential(number));
-        let potential = sum(potentials);
-        let kinetic = sum(all.iter().map(|body| body.mass * length(&body.velocity).powi(2)));
-        let [kinetic, potential] = self.of_all([kinetic, potential])?;
-        Ok(Energy { kinetic: 0.5 * kinetic, potential: 0.5 * potential, field: 0.0 })
+        Ok(0.5 * sum(all.iter().enumerate().map(|(number, body)| bodies[*body].mass * forces.potential(number))))
     }
 
     /// Adds what all ranks have, where each keeps bodies for itself.
@@ -221,6 +211,10 @@ impl Energies {
         let all = self.system.of_ranks(own)?;
         Ok([0, 1].map(|place| sum(all.iter().map(|of_rank| of_rank[place]))))
     }
+}
+
+fn kinetic_of(body: &Body) -> f64 {
+    0.5 * body.mass * length(&body.velocity).powi(2)
 }
 
 #[cfg(test)]

@@ -251,17 +251,4 @@ impl Subsystem {
         }
         [kinetic, potential]
     }
-
-    /// Returns the potential energy of the bodies with one outside, beyond that of the centre with it.
-    pub fn beyond_centre(&self, gravity: f64, outside: &Body) -> f64 {
-        let from = vector(|k| outside.position[k] - self.centre.position[k]);
-        let far = length(&from);
-        let sum = self.inner.masses.iter().zip(&self.inner.positions).fold(0.0, |sum, (mass, position)| {
-            // 1 / |d - x| - 1 / |d| without the difference of near numbers.
-            let near = length(&vector(|k| from[k] - position[k]));
-            let product: f64 = (0..3).map(|k| position[k] * (2.0 * from[k] - position[k])).sum();
-            sum + mass * product / (near * far * (near + far))
-        });
-        -gravity * outside.mass * sum
-    }
 }
