@@ -222,6 +222,7 @@ mod tests {
     use kyoho_engine::Setup;
 
     use super::*;
+    use crate::tests::random;
 
     #[test]
     fn two_bodies_have_the_energies_of_the_textbook() {
@@ -232,5 +233,47 @@ mod tests {
         // 3^2).
         assert_eq!(energy.kinetic, 11.5);
         assert!((energy.potential + 20.0).abs() < 1e-13);
+    }
+
+    #[test]
+    fn members_of_subsystems_have_the_digits_of_their_motion() {
+        let mut random = random();
+        let mut body = |size: f64, mass: f64| {
+            let mut vector = || std::array::from_fn(|_| size * (random() - 0.5));
+            let (position, velocity) = (vector(), vector());
+            Body::new(mass * (1.0 + random()), position, velocity)
+        };
+        // Pairs that are nearer than numbers around 1 tell apart, and a triple that is not.
+        let (mut subsystems, mut bodies) = (Vec::new(), Vec::new());
+        for (count, size, mass) in [(2, 1e-17, 1e-9), (3, 1e-2, 1.0), (2, 1e-20, 1e-11)] {
+            let centre = Subsystem::alone(bodies.len(), &body(4.0, 1.0)).unwrap().centre;
+            let parts = (0..count).map(|row| Subsystem::alone(bodies.len() + row, &body(size, mass)).unwrap());
+            let mut subsystem = Subsystem::joined(&parts.collect::<Vec<_>>()).unwrap();
+            subsystem.centre = Body { mass: subsystem.centre.mass, ..centre };
+            bodies.extend((0..count).map(|row| subsystem.body(row)));
+            subsystems.push(subsystem);
+        }
+        assert_eq!(bodies[0].position, bodies[1].position);
+        bodies.extend((0..20).map(|_| body(4.0, 1.0)));
+        let subsystem_of = |body: usize| subsystems.iter().position(|one: &Subsystem| one.members.contains(&body));
+        let mut expected = [0.0; 2];
+        for (one, first) in bodies.iter().enumerate() {
+            for (other, second) in bodies.iter().enumerate().skip(one + 1) {
+                let are_apart = subsystem_of(one).is_none() || subsystem_of(one) != subsystem_of(other);
+                let distance = length(&std::array::from_fn(|k| first.position[k] - second.position[k]));
+                expected[1] -= if are_apart { 3.0 * first.mass * second.mass / distance } else { 0.0 };
+            }
+            expected[0] += if subsystem_of(one).is_none() { kinetic_of(first) } else { 0.0 };
+        }
+        for subsystem in &subsystems {
+            let [kinetic, potential] = subsystem.inner_energy(3.0);
+            (expected[0], expected[1]) =
+                (expected[0] + kinetic + kinetic_of(&subsystem.centre), expected[1] + potential);
+        }
+        for setup in [Setup::on_cpu(Order::Fourth, Precision::Mixed), Setup::on_cpu(Order::Sixth, Precision::Double)] {
+            let energy = Energies::new(&setup, 3.0, 0.0).unwrap().with_subsystems(&bodies, &subsystems).unwrap();
+            assert!((energy.kinetic / expected[0] - 1.0).abs() < 1e-14, "{energy:?} {expected:?}");
+            assert!((energy.potential / expected[1] - 1.0).abs() < 1e-14, "{energy:?} {expected:?}");
+        }
     }
 }
