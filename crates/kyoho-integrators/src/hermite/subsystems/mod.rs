@@ -16,7 +16,6 @@ mod surroundings;
 
 use std::sync::{Mutex, OnceLock};
 
-use kyoho_core::memory::Boxed;
 use kyoho_core::{Error, Forces, Precision, Result, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::in_longest_vectors;
@@ -91,7 +90,7 @@ pub struct Subsystems {
     /// The components of the positions of a block's bodies.
     places: [Vec<f64>; 3],
     /// How each subsystem acts at the time of a block, once that was found out.
-    acting: Vec<OnceLock<Option<Boxed<Acting>>>>,
+    acting: Vec<OnceLock<Option<Acting>>>,
     /// Numbers that threads select.
     selected: Mutex<Vec<Vec<usize>>>,
 }
@@ -465,10 +464,10 @@ impl Reacting<'_> {
     fn acting(&self, number: usize) -> Option<&Acting> {
         let &Role::Centre(place) = self.subsystems.roles.get(number)? else { return None };
         let find = || {
-            let found = self.found(&self.subsystems.all[place]).and_then(|found| Boxed::new(found, WHAT));
+            let found = self.found(&self.subsystems.all[place]);
             found.map_err(|error| self.fail(error)).ok()
         };
-        self.subsystems.acting[place].get_or_init(find).as_deref()
+        self.subsystems.acting[place].get_or_init(find).as_ref()
     }
 
     fn found(&self, subsystem: &Subsystem) -> Result<Acting> {
