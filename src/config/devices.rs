@@ -48,7 +48,7 @@ pub struct Selection {
 
 impl DeviceChoice {
     /// The values that [`DeviceChoice::parse`] allows.
-    pub const ALLOWED: &str = "all, a count such as 2, or a list such as 0,2 or 3,";
+    pub const ALLOWED: &str = "all, a count such as 2, or a list such as 0,2 or, for the first device, 0,";
 
     /// Parses `all`, a count, or a list such as `0,2`. A list of one number ends in a comma.
     /// Anything else is an error, which names `name` as the origin of the value.

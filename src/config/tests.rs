@@ -356,7 +356,7 @@ fn unknown_values_are_errors_that_name_the_allowed_ones() {
         ("KYOHO_THREADS", "many", "1 to"),
         ("KYOHO_CPU_LEVEL", "sse", "portable"),
         ("KYOHO_DEVICES", "-1", "all"),
-        ("KYOHO_DEVICES", "0", "a count such as 2, or a list such as 0,2 or 3,"),
+        ("KYOHO_DEVICES", "0", "a count such as 2, or a list such as 0,2 or, for the first device, 0,"),
         ("KYOHO_DEVICES", ",", "all"),
         ("KYOHO_DEVICES", "0,,1", "all"),
         ("KYOHO_DEVICES", "0;1", "all"),

@@ -139,7 +139,10 @@ fn what_cannot_be_had_is_an_error_that_names_who_asked() {
     for (variables, error) in [
         (devices("2,"), "KYOHO_DEVICES is 'device 2 of backend cuda'; allowed: devices 0 to 1"),
         (devices("3"), "KYOHO_DEVICES is '3 devices of backend cuda'; allowed: 1 to 2 of devices 0 to 1"),
-        (devices("0"), "KYOHO_DEVICES is '0'; allowed: all, a count such as 2, or a list such as 0,2 or 3,"),
+        (
+            devices("0"),
+            "KYOHO_DEVICES is '0'; allowed: all, a count such as 2, or a list such as 0,2 or, for the first device, 0,",
+        ),
         ([("GPU_LIST", "0,1")], "GPU_LIST is '0,1'; allowed: numbers of devices with spaces between, such as 0 1"),
         ([("GPU_LIST", "4")], "GPU_LIST is 'device 4 of backend cuda'; allowed: devices 0 to 1"),
     ] {
