@@ -47,6 +47,8 @@ pub struct TreeUnits {
 
 /// The numbers of levels that the octants of cells may be deep: the sides are normal numbers.
 const MOST_LEVELS: usize = 2300;
+/// Their name in errors about memory.
+const LEVELS_OF_TREE: &str = "the levels of a tree";
 /// The rounding of a centre over the extent of a cell from which on dipoles are carried, as a binary
 /// exponent.
 const SEEN: i32 = -20;
@@ -103,17 +105,18 @@ pub struct Spread {
 impl Spread {
     /// Returns what the units of a tree of bodies follow from.
     pub fn new(tree: &Octree, masses: &[f64], threads: &Threads) -> Result<Spread> {
-        let counted = Mutex::new(Vec::new());
-        let none = || Some(Depths { bodies: memory::filled(MOST_LEVELS, 0, "levels of a tree").ok()?, deepest: None });
+        // With room for those of all threads, none is lost.
+        let counted = Mutex::new(memory::room(threads.count(), LEVELS_OF_TREE)?);
+        let none = || Some(Depths { bodies: memory::filled(MOST_LEVELS, 0, LEVELS_OF_TREE).ok()?, deepest: None });
         threads.run(tree.cells.chunks(CELLS_OF_TASK), &counted, none, |cells, depths| {
             if let Some(depths) = depths {
                 depths.count(cells, &tree.cells);
             }
         });
         // The octants in which the leaves of most bodies are.
-        let mut all = Depths { bodies: memory::filled(MOST_LEVELS, 0, "levels of a tree")?, deepest: None };
+        let mut all = Depths { bodies: memory::filled(MOST_LEVELS, 0, LEVELS_OF_TREE)?, deepest: None };
         for depths in lock(&counted).iter() {
-            all.add(depths.as_ref().ok_or_else(|| memory::none::<u64>(MOST_LEVELS, "levels of a tree"))?);
+            all.add(depths.as_ref().ok_or_else(|| memory::none::<u64>(MOST_LEVELS, LEVELS_OF_TREE))?);
         }
         let total: u64 = all.bodies.iter().sum();
         let mut deeper = 0;
@@ -323,7 +326,8 @@ impl<E: Number> Sources<E> {
         moments[count * stride..].fill(zero);
         let mut summaries = pool.unwritten(count, Summary::default(), "the cells of a tree")?;
         let shared = Upward { sources: self, expansions, criterion, bodies: positions };
-        let scratch = Mutex::new(Vec::new());
+        // With room for that of all threads, none is lost.
+        let scratch = Mutex::new(memory::room(threads.count(), "the bodies of a leaf")?);
         for generation in self.tree.generations.iter().rev() {
             // Children stand behind their parents' generation.
             let (above, below) = moments.split_at_mut(generation.end * stride);
