@@ -114,7 +114,7 @@ fn wherever_a_device_fails_the_cpu_goes_on_or_the_call_ends() {
     let calls = hooks::calls().len();
     require_near(&by_gpu, &expected, "by a device");
     assert!(calls > 50 && by_gpu != expected);
-    for place in (0..calls).step_by(calls / 25) {
+    for place in (0..calls).step_by(calls / 40) {
         hooks::fail(place..usize::MAX);
         let failed = forces(&mut domains).is_err();
         // Arguments that a kernel has already are not set again.
