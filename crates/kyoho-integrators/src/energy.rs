@@ -103,15 +103,13 @@ impl Energies {
         if subsystems.is_empty() {
             return self.of(bodies);
         }
-        // The first member of the subsystem of each body that is in one; others are alone.
-        let mut firsts = memory::collected(0..bodies.len(), "the bodies of subsystems")?;
-        for subsystem in subsystems {
-            subsystem.members.iter().for_each(|&member| firsts[member] = subsystem.members[0]);
+        // Members of a subsystem have one number, beyond those of bodies alone.
+        let mut numbers = memory::collected(0..bodies.len(), "the bodies of subsystems")?;
+        for (number, subsystem) in subsystems.iter().enumerate() {
+            subsystem.members.iter().for_each(|&member| numbers[member] = bodies.len() + number);
         }
-        let potential = self.potential(bodies, |body| firsts[body])?;
-        let mut is_inside = memory::filled(bodies.len(), false, "the bodies of subsystems")?;
-        subsystems.iter().flat_map(|subsystem| &subsystem.members).for_each(|&member| is_inside[member] = true);
-        let alone = bodies.iter().zip(&is_inside).filter(|(_, is_inside)| !**is_inside).map(|(body, _)| body);
+        let potential = self.potential(bodies, |body| numbers[body])?;
+        let alone = bodies.iter().zip(&numbers).filter(|(_, number)| **number < bodies.len()).map(|(body, _)| body);
         let centres = subsystems.iter().map(|subsystem| &subsystem.centre);
         let inner = memory::collected(subsystems.iter().map(|one| one.inner_energy(self.gravity)), "inner energies")?;
         let kinetic = sum(alone.chain(centres).map(kinetic_of).chain(inner.iter().map(|[kinetic, _]| *kinetic)));

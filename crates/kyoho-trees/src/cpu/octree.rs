@@ -62,10 +62,9 @@ impl Octree {
                 above[generation.start..].chunks_mut(CELLS_OF_TASK).zip(generation.clone().step_by(CELLS_OF_TASK));
             threads.each(tasks, |(values, first)| {
                 for (of_cell, number) in values.iter_mut().zip(first..) {
-                    let children = self.cells[number].child_range();
-                    let has_some = !children.is_empty();
-                    let place = |child: usize| if has_some { child - generation.end } else { 0 };
-                    *of_cell = value(number, &below[place(children.start)..place(children.end)]);
+                    let Range { start, end } = self.cells[number].child_range();
+                    let children = if start < end { start - generation.end..end - generation.end } else { 0..0 };
+                    *of_cell = value(number, &below[children]);
                 }
             });
         }

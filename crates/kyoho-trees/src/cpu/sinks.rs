@@ -40,7 +40,7 @@ pub struct Softenings {
     /// Those of sinks in sorted order.
     of_bodies: Pooled<f64>,
     /// The least and the largest of each cell.
-    of_cells: Pooled<[f64; 2]>,
+    of_cells: Vec<[f64; 2]>,
 }
 
 impl Softenings {
@@ -51,22 +51,21 @@ impl Softenings {
         (softenings2, factor): (&[f64], f64),
     ) -> Result<Softenings> {
         let of_bodies = sorted(&tree.order, (threads, pool), (softenings2, factor))?;
-        let mut of_cells = pool.unwritten(tree.cells.len(), [0.0; 2], "cells of sinks")?;
-        // Children stand behind their parents.
-        for (number, cell) in tree.cells.iter().enumerate().rev() {
-            let none = [f64::INFINITY, 0.0];
-            of_cells[number] = match cell.is_leaf() {
+        let none = [f64::INFINITY, 0.0];
+        let of_cells = tree.upward(threads, "cells of sinks", |number, of_children: &[[f64; 2]]| {
+            let cell = &tree.cells[number];
+            match cell.is_leaf() {
                 true => of_bodies[cell.body_range()].iter().fold(none, |all, one| with(all, [*one; 2])),
-                false => of_cells[cell.child_range()].iter().fold(none, |all, child| with(all, *child)),
-            };
-        }
+                false => of_children.iter().fold(none, |all, child| with(all, *child)),
+            }
+        })?;
         Ok(Softenings { of_bodies, of_cells })
     }
 
     /// Leaves cells without expansions whose softenings differ so much that powers of them may be out
     /// of range.
     pub fn refuse_wide(&self, extents: &mut [Extent], units: &TreeUnits) {
-        for (extent, [least, largest]) in extents.iter_mut().zip(&*self.of_cells) {
+        for (extent, [least, largest]) in extents.iter_mut().zip(&self.of_cells) {
             if (0.5 * (largest - least)).sqrt() > units.largest {
                 extent.radius = f64::INFINITY;
             }

@@ -47,8 +47,6 @@ pub struct TreeUnits {
 
 /// The numbers of levels that the octants of cells may be deep: the sides are normal numbers.
 const MOST_LEVELS: usize = 2300;
-/// Their name in errors about memory.
-const LEVELS_OF_TREE: &str = "the levels of a tree";
 /// The rounding of a centre over the extent of a cell from which on dipoles are carried, as a binary
 /// exponent.
 const SEEN: i32 = -20;
@@ -56,33 +54,6 @@ const SEEN: i32 = -20;
 /// The largest mass in the units of a tree has this binary exponent; see
 /// [`kyoho_core::Bounds::SINGLE`].
 const LARGEST_MASS: i32 = -18;
-
-/// How deep the leaves of bodies are, and the smallest octant of several bodies.
-struct Depths {
-    bodies: Vec<u64>,
-    deepest: Option<i32>,
-}
-
-impl Depths {
-    /// Counts the bodies of the leaves below some of all cells.
-    fn count(&mut self, some: &[Cell], all: &[Cell]) {
-        for cell in some {
-            for child in &all[cell.child_range()] {
-                if child.is_leaf() {
-                    self.bodies[usize::from(cell.depth) + 1] += u64::from(child.bodies);
-                }
-            }
-            if cell.bodies > 1 {
-                self.deepest = self.deepest.max(Some(i32::from(cell.depth)));
-            }
-        }
-    }
-
-    fn add(&mut self, other: &Depths) {
-        self.bodies.iter_mut().zip(&other.bodies).for_each(|(sum, bodies)| *sum += bodies);
-        self.deepest = self.deepest.max(other.deepest);
-    }
-}
 
 /// What the units of a tree follow from. Ranks join theirs.
 #[repr(C)]
@@ -105,31 +76,31 @@ pub struct Spread {
 impl Spread {
     /// Returns what the units of a tree of bodies follow from.
     pub fn new(tree: &Octree, masses: &[f64], threads: &Threads) -> Result<Spread> {
-        // With room for those of all threads, none is lost.
-        let counted = Mutex::new(memory::room(threads.count(), LEVELS_OF_TREE)?);
-        let none = || Some(Depths { bodies: memory::filled(MOST_LEVELS, 0, LEVELS_OF_TREE).ok()?, deepest: None });
-        threads.run(tree.cells.chunks(CELLS_OF_TASK), &counted, none, |cells, depths| {
-            if let Some(depths) = depths {
-                depths.count(cells, &tree.cells);
-            }
-        });
         // The octants in which the leaves of most bodies are.
-        let mut all = Depths { bodies: memory::filled(MOST_LEVELS, 0, LEVELS_OF_TREE)?, deepest: None };
-        for depths in lock(&counted).iter() {
-            all.add(depths.as_ref().ok_or_else(|| memory::none::<u64>(MOST_LEVELS, LEVELS_OF_TREE))?);
+        let mut bodies = [0_u64; MOST_LEVELS];
+        let mut deepest = None;
+        for cell in tree.cells.iter() {
+            for child in &tree.cells[cell.child_range()] {
+                if child.is_leaf() {
+                    bodies[usize::from(cell.depth) + 1] += u64::from(child.bodies);
+                }
+            }
+            if cell.bodies > 1 {
+                deepest = deepest.max(Some(i32::from(cell.depth)));
+            }
         }
-        let total: u64 = all.bodies.iter().sum();
+        let all: u64 = bodies.iter().sum();
         let mut deeper = 0;
-        let median = (0..MOST_LEVELS).find(|depth| {
-            deeper += all.bodies[*depth];
-            2 * deeper >= total.max(1)
+        let median = (0..bodies.len()).find(|depth| {
+            deeper += bodies[*depth];
+            2 * deeper >= all.max(1)
         });
         let mut of_masses = memory::filled(masses.len().div_ceil(MASSES_OF_TASK), (0.0_f64, false), "masses")?;
         threads.each(masses.chunks(MASSES_OF_TASK).zip(&mut of_masses), |(masses, found)| {
             *found = masses.iter().fold((0.0, false), |(most, is), mass| (most.max(mass.abs()), is | (*mass < 0.0)));
         });
         let side = tree.cube.side(0);
-        let least_side = all.deepest.map_or(i32::MAX, |depth| tree.cube.exponent - depth);
+        let least_side = deepest.map_or(i32::MAX, |depth| tree.cube.exponent - depth);
         Ok(Spread {
             bodies: masses.len() as u64,
             farthest: tree.cube.low.iter().fold(0.0_f64, |most, low| most.max(low.abs()).max((low + side).abs())),
