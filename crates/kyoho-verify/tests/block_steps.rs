@@ -13,7 +13,8 @@ use kyoho_integrators::body::Body;
 use kyoho_integrators::fields::{Field, Fields, Parameters};
 use kyoho_integrators::groups::{Groups, Member};
 use kyoho_integrators::plan::{Plan, StepCriterion};
-use kyoho_integrators::{Counts, in_fields};
+use kyoho_integrators::subsystems::SubsystemRules;
+use kyoho_integrators::{Counts, Integrator, in_fields};
 use kyoho_methods::block_steps::{AdvancedBlock, Beginning, BlockOutcome, BlockSteps, DueBlock};
 use kyoho_methods::{Device, DeviceOptions, Machine};
 use kyoho_verify::models::plummer;
@@ -161,6 +162,30 @@ fn run_in(
     fails: usize,
     some: bool,
 ) -> (Vec<Body>, Counts, usize) {
+    let mut bodies = cluster();
+    bodies.iter_mut().step_by(3).filter(|_| some).for_each(|body| body.mass = 0.0);
+    let (mut integrator, calls) = integrator((bodies, 1.0 / 64.0), fields, (devices, stepper, fails));
+    if groups.is_some() {
+        integrator.set_groups(groups).unwrap();
+        integrator.start().unwrap();
+    }
+    for _ in 0..2 {
+        integrator.advance(&mut |_, _| true).unwrap();
+    }
+    (integrator.bodies().to_vec(), integrator.counts(), calls.load(Ordering::Relaxed))
+}
+
+fn cluster() -> Vec<Body> {
+    let body = |source: kyoho_core::Source| Body::new(source.mass, source.coefficients[0], source.coefficients[1]);
+    plummer(120).into_iter().map(body).collect()
+}
+
+/// Returns an integrator of bodies with a softening, and the calls about block steps so far.
+fn integrator(
+    (bodies, softening): (Vec<Body>, f64),
+    fields: Fields,
+    (devices, stepper, fails): (&[usize], Stepper, usize),
+) -> (Box<dyn Integrator>, Arc<AtomicUsize>) {
     let setup = Setup {
         backend: Backend::OpenCl,
         devices: devices.to_vec(),
@@ -175,7 +200,7 @@ fn run_in(
         order: setup.order,
         precision: setup.precision,
         gravity: 1.0,
-        softening: 1.0 / 64.0,
+        softening,
         criterion: StepCriterion::Usual,
         eta: 0.02,
         eta4: 0.01,
@@ -185,19 +210,8 @@ fn run_in(
         interval: 1.0 / 32.0,
         tree: None,
     };
-    let body = |source: kyoho_core::Source| Body::new(source.mass, source.coefficients[0], source.coefficients[1]);
-    let mut bodies: Vec<Body> = plummer(120).into_iter().map(body).collect();
-    bodies.iter_mut().step_by(3).filter(|_| some).for_each(|body| body.mass = 0.0);
     let system = System::on(Box::new(machine), &setup).unwrap();
-    let mut integrator = in_fields(system, &plan, bodies, fields).unwrap();
-    if groups.is_some() {
-        integrator.set_groups(groups).unwrap();
-        integrator.start().unwrap();
-    }
-    for _ in 0..2 {
-        integrator.advance(&mut |_, _| true).unwrap();
-    }
-    (integrator.bodies().to_vec(), integrator.counts(), calls.load(Ordering::Relaxed))
+    (in_fields(system, &plan, bodies, fields).unwrap(), calls)
 }
 
 #[test]
@@ -337,4 +351,50 @@ fn the_host_makes_the_steps_of_bodies_in_groups() {
     // Of 80 bodies with mass 40 are felt by all, and the others by half of the bodies.
     let all = self::run(Stepper::Host, usize::MAX, true);
     assert!(on_host.0 != all.0 && on_host.1.interactions < on_host.1.steps * 80, "{:?}", on_host.1);
+}
+
+/// Returns what [`run_in`] does where two bodies fly past each other, as a subsystem meanwhile. The first
+/// interval ends after some block steps.
+fn run_past(stepper: Stepper, fails: usize, blocks: u64) -> (Vec<Body>, Counts, usize) {
+    let mut bodies = cluster();
+    for (body, side) in bodies.iter_mut().zip([1.0, -1.0]) {
+        *body = Body::new(body.mass, [0.04 * side, 2e-3 * side, 0.0], [-3.0 * side, 0.0, 0.0]);
+    }
+    let (mut integrator, calls) = integrator((bodies, 0.0), Fields::default(), (&[0], stepper, fails));
+    integrator.set_subsystems(Some(SubsystemRules { radius: 0.01, speed_of_light: None })).unwrap();
+    integrator.start().unwrap();
+    for blocks in [blocks, u64::MAX] {
+        let before = integrator.counts().block_steps;
+        integrator.advance(&mut |_, made| made - before < blocks).unwrap();
+    }
+    (integrator.bodies().to_vec(), integrator.counts(), calls.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_device_makes_the_steps_before_and_after_a_subsystem() {
+    if !has_opencl() {
+        return;
+    }
+    let all = u64::MAX;
+    let (.., calls) = run_past(Stepper::Device, usize::MAX, all);
+    let (bodies, counts, of_host) = run_past(Stepper::Host, usize::MAX, all);
+    assert!(of_host == 0 && calls > 60, "{calls} calls");
+    for fails in [usize::MAX, 0, 5, calls / 4, calls / 2, calls - 1] {
+        let (found, found_counts, _) = run_past(Stepper::Device, fails, all);
+        assert!(found == bodies, "other bodies where call {fails} of {calls} fails");
+        assert_eq!(found_counts.steps, counts.steps, "where call {fails} fails");
+    }
+}
+
+#[test]
+fn an_interval_may_end_where_a_subsystem_forms_or_parts() {
+    if !has_opencl() {
+        return;
+    }
+    for blocks in 1..60 {
+        let run = |stepper: Stepper| run_past(stepper, usize::MAX, blocks);
+        let ((host, of_host, _), (device, of_device, _)) = (run(Stepper::Host), run(Stepper::Device));
+        assert!(host == device, "other bodies where an interval ends after {blocks} blocks");
+        assert_eq!(of_host.steps, of_device.steps, "after {blocks} blocks");
+    }
 }

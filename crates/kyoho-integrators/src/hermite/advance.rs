@@ -8,6 +8,7 @@ use crate::{Approach, GoOn, closer};
 
 use super::block::{Block, Steps};
 use super::collisions::Bodies;
+use super::on_device::Turns;
 use super::schedule::longest_before;
 use super::scheme::given;
 use super::subsystems::Changes;
@@ -34,14 +35,15 @@ impl Hermite {
         }
         self.send_all()?;
         self.begin_paths()?;
-        let mut done = 0.0;
-        let mut ends = false;
-        while let Some(reached) = if ends { None } else { self.steps_on_device(done, go_on)? } {
-            (done, ends) = reached;
-        }
+        let (mut done, mut ends, mut turns) = (0.0, false, Turns::default());
         while !ends {
-            done = self.block_step()?;
-            ends = self.ends(done, go_on);
+            (done, ends) = match self.turn_of_device(done, &mut turns, go_on)? {
+                Some(reached) => (reached.time, reached.ends),
+                None => {
+                    done = self.block_step()?;
+                    (done, self.ends(done, go_on))
+                }
+            };
         }
         if done < 1.0 {
             self.meet(done)?;
@@ -150,7 +152,7 @@ impl Hermite {
         let mut found = if in_fields.is_empty() { by_laws } else { in_fields };
         let mut pairs = Vec::new();
         if let Some(subsystems) = &mut self.subsystems {
-            pairs = subsystems.near_pairs(members, &forces)?;
+            pairs = subsystems.near_pairs(members, forces.nearest_sources())?;
             let of_all = |place: usize| found.get(place).copied().unwrap_or_else(|| given(&forces, place));
             let reacting = subsystems.react(&block, (moving, members, members), of_all, &self.threads)?;
             found = if reacting.is_empty() { found } else { reacting };
@@ -221,23 +223,36 @@ impl Hermite {
         }
         let time = now * self.plan.interval;
         let Changes { fresh, others } = changes;
+        self.forget_wanted(&fresh);
         for (place, &number) in self.members.iter().enumerate() {
-            if !self.is_hidden(number) && fresh.binary_search(&number).is_err() {
+            if self.wanted[place] > 0.0 {
                 self.schedule.put(number, self.due[place])?;
-            } else {
-                // Others stand under the number now.
-                self.wanted[place] = 0.0;
             }
         }
         let members = std::mem::take(&mut self.members);
         let outcome = self.write_sources(&members, time).and_then(|()| self.write_sources(&others, time));
         self.members = members;
         outcome?;
+        self.begin_fresh(now, &fresh)
+    }
+
+    /// Forgets the steps that members of a block want where others stand under their numbers now.
+    pub(super) fn forget_wanted(&mut self, fresh: &[usize]) {
+        for (place, &number) in self.members.iter().enumerate() {
+            if self.is_hidden(number) || fresh.binary_search(&number).is_ok() {
+                self.wanted[place] = 0.0;
+            }
+        }
+    }
+
+    /// Finds the forces and first steps of bodies that are new at a time, and schedules them.
+    pub(super) fn begin_fresh(&mut self, now: f64, fresh: &[usize]) -> Result<()> {
         if fresh.is_empty() {
             return Ok(());
         }
-        self.first_forces(now, &fresh)?;
-        for &number in &fresh {
+        self.subsystems.as_mut().map_or(Ok(()), |subsystems| subsystems.see_first(&self.moving))?;
+        self.first_forces(now, fresh)?;
+        for &number in fresh {
             let body = &mut self.moving[number].body;
             self.counts.limited_steps += u64::from(self.plan.is_limited(body.step));
             let fraction = self.plan.fraction(self.plan.allowed(body.step)).min(longest_before(now));

@@ -4,6 +4,7 @@
 //! due next, which pair was the nearest, and whether bodies may have had an encounter. After some
 //! blocks all bodies come back. If something fails before, the host has what came back last.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use kyoho_core::{Error, Result, memory};
@@ -20,7 +21,8 @@ use super::grouped::Grouped;
 use super::passages::Passages;
 use super::schedule::{TICKS, ticks, time_of};
 use super::scheme::Scheme;
-use super::sources::write;
+use super::sources::{index, write};
+use super::subsystems::{Changes, Subsystems};
 use crate::body::{Body, Vector};
 use crate::encounters::Encounters;
 use crate::fields::Fields;
@@ -33,6 +35,12 @@ const MOST_BLOCKS: u64 = 1 << 14;
 /// The first blocks are begun one by one, so that callers who end an interval soon find the bodies no
 /// further than they asked.
 const FIRST_BLOCKS: u64 = 8;
+
+/// It takes a device as long to begin and to come back as it gains in about so many blocks.
+const WORTHWHILE: u64 = 64;
+
+/// The least blocks of the host before a device goes on.
+const PAUSE: u64 = 16;
 
 /// The device gets another chain when it has this many blocks left.
 const LEAST_AHEAD: usize = 16;
@@ -49,14 +57,49 @@ struct Followed {
     limited: u32,
 }
 
+/// Who makes the block steps of an interval in which a device comes back wherever subsystems may form.
+#[derive(Default)]
+pub(super) struct Turns {
+    /// The host makes those before this one.
+    of_host: u64,
+    /// How many it makes in its turn, before a device goes on.
+    pause: u64,
+}
+
+impl Turns {
+    /// Begins a turn of the host, as a device has come back after some blocks because of near bodies. It
+    /// is longer each time the device has had too few.
+    fn pass_to_host(&mut self, blocks: Range<u64>) {
+        let is_short = blocks.end - blocks.start < WORTHWHILE;
+        self.pause = if is_short { (2 * self.pause).clamp(PAUSE, MOST_BLOCKS) } else { PAUSE };
+        self.of_host = blocks.end + self.pause;
+    }
+}
+
 impl Hermite {
+    /// Lets a device make block steps from a time on, if it is its turn: where there are no subsystems.
+    pub(super) fn turn_of_device(&mut self, from: f64, turns: &mut Turns, go_on: &mut GoOn) -> Result<Option<Reached>> {
+        let made = self.counts.block_steps;
+        let has_subsystems = self.subsystems.as_ref().is_some_and(|subsystems| !subsystems.all().0.is_empty());
+        if made < turns.of_host || has_subsystems {
+            return Ok(None);
+        }
+        let reached = self.steps_on_device(from, go_on)?;
+        match &reached {
+            Some(Reached { near, .. }) if near.is_empty() => (),
+            Some(_) => turns.pass_to_host(made..self.counts.block_steps),
+            None => turns.of_host = u64::MAX,
+        }
+        Ok(reached)
+    }
+
     /// Lets a device make block steps from a time on, at which the bodies between meetings and their
-    /// sources are. Returns the time of the last one, and whether the interval ends with it. Returns
-    /// `None`, and changes nothing, where no device makes such steps or one fails; devices know no
-    /// subsystems, no laws, no collisions, no groups, and of fields those that they compute as CPUs do.
-    pub(super) fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<(f64, bool)>> {
+    /// sources are. Returns where they are then. Returns `None`, and changes nothing, where no device makes
+    /// such steps or one fails; devices know no laws, no collisions, no groups, and of fields those that
+    /// they compute as CPUs do. They know no subsystems either, and come back where some may form.
+    fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<Reached>> {
         let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
-        let has_more = collides || self.subsystems.is_some() || !self.laws.is_empty();
+        let has_more = collides || !self.laws.is_empty();
         let is_of_host = has_more || !self.grouped.is_one() || self.numbering.sources() == 0;
         if is_of_host || self.system.team().is_some() {
             return Ok(None);
@@ -71,30 +114,30 @@ impl Hermite {
         }
         match self.try_steps(from, added.as_ref(), go_on) {
             Ok(reached) => {
-                if reached.0 < 1.0 {
-                    self.go_on_from(reached.0)?;
+                if reached.time < 1.0 || !reached.near.is_empty() {
+                    self.go_on_from(reached.time, &reached.near)?;
                 }
                 Ok(Some(reached))
             }
             Err(error) => {
                 log::debug!("the host makes block steps in place of a device: {error}");
                 self.encounters.iter_mut().for_each(Encounters::clear);
-                self.go_on_from(from)?;
+                self.go_on_from(from, &[])?;
                 Ok(None)
             }
         }
     }
 
     /// Makes block steps; after an error the bodies between meetings are as they were.
-    fn try_steps(&mut self, from: f64, added: Option<&Arc<AddedForces>>, go_on: &mut GoOn) -> Result<(f64, bool)> {
+    fn try_steps(&mut self, from: f64, added: Option<&Arc<AddedForces>>, go_on: &mut GoOn) -> Result<Reached> {
         // A chain goes on without the host, which computes the values of added forces.
         match self.make_steps((from, added.is_none()), added, go_on)? {
-            Made::Reached(time, ends) => Ok((time, ends)),
+            Made::Reached(reached) => Ok(reached),
             Made::Further(blocks) => {
                 self.encounters.iter_mut().for_each(Encounters::clear);
                 let before = self.counts.block_steps;
                 match self.make_steps((from, false), added, &mut |_, made| made - before < blocks)? {
-                    Made::Reached(time, _) => Ok((time, true)),
+                    Made::Reached(reached) => Ok(Reached { ends: true, ..reached }),
                     Made::Further(_) => Err(Error::Internal { what: "a device went further than it was asked".into() }),
                 }
             }
@@ -122,6 +165,8 @@ impl Hermite {
             grouped: &self.grouped,
             fields: &mut self.fields,
             encounters: self.encounters.as_mut(),
+            subsystems: self.subsystems.as_ref(),
+            near: Vec::new(),
             followed: Followed {
                 approach: self.approach,
                 energy_jump: self.energy_jump,
@@ -145,8 +190,8 @@ impl Hermite {
         if is_kept {
             let rows = || rows.chunks_exact(body_numbers(given));
             self.moving.iter_mut().zip(rows()).for_each(|(moving, row)| unpack(row, moving));
-            if let Made::Reached(now, _) = outcome {
-                self.name_last_block(now, rows().map(|row| row[WANTED]))?;
+            if let Made::Reached(Reached { time, .. }) = outcome {
+                self.name_last_block(time, rows().map(|row| row[WANTED]))?;
             }
             (self.approach, self.energy_jump) = (followed.approach, followed.energy_jump);
             (self.counts, self.passages) = (followed.counts, followed.passages);
@@ -172,6 +217,7 @@ impl Hermite {
 
     fn rules(&self, from: f64) -> StepRules {
         let Plan { interval, softening, eta, shortest, longest, .. } = self.plan;
+        let near = self.subsystems.as_ref().map_or(0.0, Subsystems::leave);
         StepRules {
             interval,
             now: (from, ticks(from)),
@@ -182,24 +228,32 @@ impl Hermite {
             eta_of_fourth: self.criterion.eta_of_fourth(),
             averages: self.plan.averages(),
             limits: [shortest, longest],
-            approach: self.encounters.as_ref().map_or(0.0, Encounters::approach),
+            approach: self.encounters.as_ref().map_or(0.0, Encounters::approach).max(near),
         }
     }
 
-    /// Goes on by the host from a time, at which the bodies between meetings are: it schedules them
-    /// and writes them as sources, each at the time of its last step.
-    fn go_on_from(&mut self, now: f64) -> Result<()> {
+    /// Goes on by the host from a time, at which the bodies between meetings are: pairs of the last block
+    /// that are near may be subsystems from then on. It schedules the bodies and writes them as sources,
+    /// each at the time of its last step.
+    fn go_on_from(&mut self, now: f64, near: &[[usize; 2]]) -> Result<()> {
+        let Changes { fresh, .. } = self.regroup(now * self.plan.interval, near)?;
+        self.forget_wanted(&fresh);
         let grouped = &self.grouped;
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, grouped, now };
+        // Those that are new have no step yet.
+        let last_step = |body: &Body| if body.step > 0.0 { block.last_step(body) } else { now };
         self.schedule.begin(now);
-        for (number, Moving { body, .. }) in self.moving.iter().enumerate() {
-            self.schedule.put(number, block.last_step(body) + body.step / self.plan.interval)?;
+        for (number, Moving { body, .. }) in self.moving.iter().enumerate().filter(|(_, moving)| moving.body.step > 0.0)
+        {
+            self.schedule.put(number, last_step(body) + body.step / self.plan.interval)?;
         }
-        let body_at = |number: usize| {
-            let body = &self.moving[number].body;
-            (number, number, body, block.last_step(body) * self.plan.interval)
+        let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
+        let source_at = |number: usize| {
+            let body = &moving[number].body;
+            (number, index(subsystems, number), body, last_step(body) * self.plan.interval)
         };
-        write(&mut self.system, &self.plan, self.numbering.sources(), body_at)
+        write(&mut self.system, &self.plan, self.numbering.sources(), source_at)?;
+        self.begin_fresh(now, &fresh)
     }
 }
 
@@ -231,10 +285,20 @@ fn unpacked(mass: f64, row: &[f64]) -> Body {
     moving.body
 }
 
+/// Where bodies are that have come back from a device.
+pub(super) struct Reached {
+    /// The time of the last block, as a fraction of the interval.
+    pub time: f64,
+    /// Whether the interval ends with it.
+    pub ends: bool,
+    /// The pairs of that block that may be subsystems from then on.
+    pub near: Vec<[usize; 2]>,
+}
+
 /// What became of block steps.
 enum Made {
-    /// The bodies have come back, at a time, at which the interval may end.
-    Reached(f64, bool),
+    /// The bodies have come back.
+    Reached(Reached),
     /// The interval ends after this many blocks, and the device went further.
     Further(u64),
 }
@@ -247,6 +311,9 @@ struct Run<'a> {
     grouped: &'a Grouped,
     fields: &'a mut Fields,
     encounters: Option<&'a mut Encounters>,
+    subsystems: Option<&'a Subsystems>,
+    /// The pairs of the last block that may be subsystems.
+    near: Vec<[usize; 2]>,
     followed: Followed,
     /// The counts before.
     first: Counts,
@@ -314,12 +381,11 @@ impl Run<'_> {
         let goes_on = go_on(time, self.followed.counts.block_steps);
         let is_met = self.encounters.as_mut().is_some_and(|encounters| encounters.is_met());
         let ends = is_met || !goes_on || time == 1.0;
-        Ok(match (ends, self.ahead > 0) {
-            (true, true) => Some(Made::Further(self.made())),
-            (true, false) => Some(Made::Reached(time, true)),
-            (false, false) if self.made() >= MOST_BLOCKS => Some(Made::Reached(time, false)),
-            (false, _) => None,
-        })
+        if ends && self.ahead > 0 {
+            return Ok(Some(Made::Further(self.made())));
+        }
+        let comes_back = ends || !self.near.is_empty() || self.ahead == 0 && self.made() >= MOST_BLOCKS;
+        Ok(comes_back.then(|| Made::Reached(Reached { time, ends, near: std::mem::take(&mut self.near) })))
     }
 
     /// Begins the block that is due, unless the device does it by itself.
@@ -367,10 +433,14 @@ impl Run<'_> {
         self.followed.energy_jump = jump.or(self.followed.energy_jump);
     }
 
-    /// Looks for approaches of the bodies of a block.
+    /// Looks for approaches of the bodies of a block, and for pairs of them that may be subsystems.
     fn look(&mut self, device: &mut dyn BlockSteps, now: f64) -> Result<()> {
         let AdvancedBlock { members, nearest } = device.last_block()?;
         let members = memory::collected(members.iter().map(|member| *member as usize), WHAT)?;
+        if let Some(subsystems) = self.subsystems {
+            self.near = subsystems.near_pairs(&members, &nearest)?;
+            self.near.retain(|pair| pair.iter().all(|number| members.binary_search(number).is_ok()));
+        }
         let time = now * self.plan.interval;
         self.encounters.as_mut().map_or(Ok(()), |encounters| encounters.look(&members, &nearest, time))
     }
@@ -461,6 +531,8 @@ mod tests {
             grouped: &Grouped::default(),
             fields: &mut Fields::default(),
             encounters: None,
+            subsystems: None,
+            near: Vec::new(),
             followed: Followed {
                 approach: None,
                 energy_jump: None,
@@ -478,6 +550,18 @@ mod tests {
     }
 
     #[test]
+    fn the_host_has_longer_turns_the_more_often_a_device_has_few_blocks() {
+        let mut turns = Turns::default();
+        let mut pause_after = |blocks: Range<u64>| {
+            turns.pass_to_host(blocks.clone());
+            turns.of_host - blocks.end
+        };
+        assert_eq!([pause_after(0..3), pause_after(20..40), pause_after(80..90)], [PAUSE, 2 * PAUSE, 4 * PAUSE]);
+        assert_eq!(pause_after(200..200 + WORTHWHILE), PAUSE);
+        assert_eq!((0..20).map(|block| pause_after(block..block + 1)).last(), Some(MOST_BLOCKS));
+    }
+
+    #[test]
     fn the_block_after_one_that_the_host_looked_at_is_begun_by_the_host() {
         let mut device = Told { looks_after: 20, ..Told::default() };
         assert!(matches!(run(&mut device, 30), Made::Further(30)));
@@ -489,7 +573,7 @@ mod tests {
     #[test]
     fn a_caller_who_ends_an_interval_soon_finds_no_body_further() {
         let mut device = Told { looks_after: usize::MAX - 1, ..Told::default() };
-        assert!(matches!(run(&mut device, 5), Made::Reached(_, true)));
+        assert!(matches!(run(&mut device, 5), Made::Reached(Reached { ends: true, .. })));
         assert!(device.chains.is_empty());
     }
 }

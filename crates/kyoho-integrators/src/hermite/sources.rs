@@ -54,7 +54,7 @@ impl Hermite {
 }
 
 /// Returns the index of a source, which is that of its subsystem's centre for hidden members.
-fn index(subsystems: Option<&Subsystems>, number: usize) -> usize {
+pub(super) fn index(subsystems: Option<&Subsystems>, number: usize) -> usize {
     subsystems.map_or(number, |subsystems| subsystems.index(number))
 }
 

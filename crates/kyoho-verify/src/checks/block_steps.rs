@@ -8,6 +8,7 @@ use kyoho_integrators::body::Body;
 use kyoho_integrators::encounters::Encounters;
 use kyoho_integrators::fields::{Centre, Field, Fields};
 use kyoho_integrators::plan::{Plan, StepCriterion, usual_eta};
+use kyoho_integrators::subsystems::SubsystemRules;
 use kyoho_integrators::{Counts, Integrator, in_fields};
 
 /// A run of several intervals, each of which may end early.
@@ -21,6 +22,8 @@ struct Case {
     stops: [u64; 3],
     /// The fields in which the bodies are.
     fields: Vec<Field>,
+    /// The distance at which subsystems form; 0 for none.
+    subsystem_radius: f64,
 }
 
 /// All that can be told of a run after each of its intervals.
@@ -32,6 +35,7 @@ struct Told {
     approach: String,
     encounters: String,
     energy_jump: String,
+    subsystems: String,
     asked: Vec<(u64, u64)>,
 }
 
@@ -75,6 +79,15 @@ fn pair(eccentricity: f64) -> Vec<Body> {
     vec![body(1.0), body(-1.0)]
 }
 
+/// A cluster in which two bodies fly past each other at a time of 0.02.
+fn passage() -> Vec<Body> {
+    let mut bodies = cluster(200);
+    for (body, side) in bodies.iter_mut().zip([1.0, -1.0]) {
+        *body = Body::new(body.mass, [0.06 * side, 2e-3 * side, 0.0], [-3.0 * side, 0.0, 0.0]);
+    }
+    bodies
+}
+
 /// A field of conditions, time and velocities, as a text.
 const WIND: &str = "pair wind
 i      pos: vec3<f64>, vel: vec3<f64>
@@ -97,7 +110,15 @@ fn fields(order: Order) -> Result<Vec<Field>> {
 
 fn cases(target: &Target) -> Result<Vec<Case>> {
     let usual = plan(target, 1.0 / 16.0);
-    let of = |name, bodies, plan| Case { name, bodies, plan, approach: 0.0, stops: [0; 3], fields: vec![] };
+    let of = |name, bodies, plan| Case {
+        name,
+        bodies,
+        plan,
+        approach: 0.0,
+        stops: [0; 3],
+        fields: vec![],
+        subsystem_radius: 0.0,
+    };
     let cluster_of = |name, plan: Plan| of(name, cluster(200), plan);
     let with = |criterion| Plan { criterion, ..usual.clone() };
     let mut cases = vec![
@@ -116,6 +137,11 @@ fn cases(target: &Target) -> Result<Vec<Case>> {
             approach: 0.04,
             stops: [0, 5, 0],
             ..cluster_of("fields and approaches", usual.clone())
+        },
+        Case {
+            subsystem_radius: 0.01,
+            stops: [0, 40, 0],
+            ..of("a subsystem that forms and parts", passage(), Plan { softening: 0.0, ..usual.clone() })
         },
         Case { fields: fields(target.setup.order)?, ..of("one body in fields", cluster(1), usual.clone()) },
     ];
@@ -138,6 +164,10 @@ fn run(target: &Target, case: &Case, (stepper, sharers): (Stepper, usize)) -> Re
     let mut integrator = in_fields(System::new(&setup)?, &case.plan, case.bodies.clone(), fields)?;
     integrator.watch(Encounters::new(case.approach, vec![0.0; case.bodies.len()]));
     integrator.share_devices(sharers);
+    if case.subsystem_radius > 0.0 {
+        integrator.set_subsystems(Some(SubsystemRules { radius: case.subsystem_radius, speed_of_light: None }))?;
+        integrator.start()?;
+    }
     let told = case.stops.into_iter().map(|stop| interval(&mut *integrator, stop)).collect::<Result<_>>()?;
     Ok((told, integrator.block_steps_of_device()))
 }
@@ -161,6 +191,7 @@ fn interval(integrator: &mut dyn Integrator, stop: u64) -> Result<Told> {
         approach: format!("{approach:?}"),
         encounters: format!("{:?}", integrator.encounters()),
         energy_jump: format!("{:?}", integrator.energy_jump()),
+        subsystems: format!("{:?}", integrator.subsystems().0),
         asked,
     })
 }
@@ -199,6 +230,7 @@ pub const SAME_BITS: Check = Check {
             let met = |told: &Told| told.encounters != "[]";
             for (named, seen) in [
                 has("approaches", &met),
+                has("subsystem", &|told| (1..told.counts.block_steps).contains(&of_device)),
                 has("limited", &|told| told.counts.limited_steps > 0),
                 has("closely", &|told| told.counts.block_steps > 0 && told.approach != "None"),
             ] {

@@ -296,6 +296,7 @@ impl Hermite {
                 memory::push(&mut subsystems.all, part, WHAT)?;
             }
         }
+        subsystems.is_seen &= !subsystems.all.is_empty();
         changes.fresh.sort_unstable();
         if !changes.fresh.is_empty() {
             subsystems.name_roles(moving.len())?;

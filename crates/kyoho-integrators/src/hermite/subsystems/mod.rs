@@ -16,7 +16,7 @@ mod surroundings;
 
 use std::sync::{Mutex, OnceLock};
 
-use kyoho_core::{Error, Forces, Precision, Result, memory};
+use kyoho_core::{Error, Nearest, Precision, Result, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::in_longest_vectors;
 
@@ -77,6 +77,8 @@ pub struct Subsystems {
     roles: Vec<Role>,
     /// The derivatives of a block with what subsystems add.
     found: Vec<[Vector; MOST]>,
+    /// Whether it is known where bodies are: from the first subsystem on, as long as there are some.
+    is_seen: bool,
     /// The bodies alone and the centres, where they were written last as sources, with their masses.
     bodies: Seen,
     /// The centres under their numbers, where they were written last, with what makes them important.
@@ -128,16 +130,29 @@ impl Subsystems {
         self.name_roles(bodies)
     }
 
-    /// Notes where all bodies are.
+    /// Notes where all bodies are, if there are subsystems.
     pub fn see_all(&mut self, moving: &[Moving]) -> Result<()> {
+        self.is_seen = !self.all.is_empty();
+        if !self.is_seen {
+            return Ok(());
+        }
         self.bodies.begin(moving.len())?;
         self.centres.begin(moving.len())?;
         memory::lengthen(&mut self.follows, moving.len(), WHAT, || false)?;
         self.see(moving, 0..moving.len())
     }
 
+    /// Notes where all bodies are where the first subsystem has formed, so that the order of sums does not
+    /// depend on who made the steps before.
+    pub fn see_first(&mut self, moving: &[Moving]) -> Result<()> {
+        if self.is_seen { Ok(()) } else { self.see_all(moving) }
+    }
+
     /// Notes where some bodies are: those that were written as sources.
     pub fn see(&mut self, moving: &[Moving], numbers: impl Iterator<Item = usize>) -> Result<()> {
+        if !self.is_seen {
+            return Ok(());
+        }
         for number in numbers {
             let Body { position, velocity, mass, step, .. } = moving[number].body;
             let reach = FAR * step;
@@ -208,7 +223,7 @@ impl Subsystems {
     }
 
     /// Returns the distance at which members have left one another.
-    fn leave(&self) -> f64 {
+    pub fn leave(&self) -> f64 {
         LEAVE * self.radius
     }
 
@@ -219,11 +234,11 @@ impl Subsystems {
         }
     }
 
-    /// Returns the pairs of the block, by their numbers, that are near enough to form subsystems.
-    pub fn near_pairs(&self, members: &[usize], forces: &Forces) -> Result<Vec<[usize; 2]>> {
+    /// Returns the pairs of the block, by their numbers, that are near enough to form subsystems. Each
+    /// body of the block has its nearest source.
+    pub fn near_pairs(&self, members: &[usize], nearest: &[Nearest]) -> Result<Vec<[usize; 2]>> {
         let mut pairs = Vec::new();
-        for (sink, &number) in members.iter().enumerate() {
-            let Some(nearest) = forces.nearest(sink).filter(|nearest| nearest.distance2.is_finite()) else { continue };
+        for (&number, nearest) in members.iter().zip(nearest).filter(|(_, nearest)| nearest.distance2.is_finite()) {
             let other = nearest.index as usize;
             let distance = nearest.distance2.sqrt();
             if distance < self.reach(number) + self.reach(other) {
