@@ -6,7 +6,7 @@ use kyoho_methods::block_steps::WATCHED;
 use crate::encounters::{Encounter, EncounterKind, Encounters};
 use crate::{Approach, GoOn, closer};
 
-use super::block::{Block, Steps};
+use super::block::{Block, Moving, Steps};
 use super::collisions::Bodies;
 use super::on_device::Turns;
 use super::schedule::longest_before;
@@ -24,14 +24,10 @@ impl Hermite {
         if let Some(subsystems) = &mut self.subsystems {
             subsystems.begin(self.bodies.len(), self.plan.gravity)?;
         }
-        self.schedule.begin(0.0);
         self.set_out();
-        for number in (0..self.bodies.len()).filter(|number| !hidden(self.subsystems.as_ref(), *number)) {
-            let fraction = self.plan.fraction(self.moving[number].body.step);
-            self.schedule.put(number, fraction)?;
-            // Snapshots do not have the rounding errors, and a resumed run has to give the same
-            // bits.
-            self.moving[number].body.step = fraction * self.plan.interval;
+        for Moving { body, .. } in &mut self.moving {
+            // Snapshots do not have the rounding errors, and a resumed run has to give the same bits.
+            body.step = self.plan.fraction(body.step) * self.plan.interval;
         }
         self.send_all()?;
         self.begin_paths()?;
@@ -40,6 +36,9 @@ impl Hermite {
             (done, ends) = match self.turn_of_device(done, &mut turns, go_on)? {
                 Some(reached) => (reached.time, reached.ends),
                 None => {
+                    if done == 0.0 {
+                        self.schedule_all(0.0)?;
+                    }
                     done = self.block_step()?;
                     (done, self.ends(done, go_on))
                 }
@@ -54,6 +53,19 @@ impl Hermite {
         self.passages.count_from(done * self.plan.interval);
         self.reached = done;
         Ok(self.approach.map(|approach| Approach { bodies: self.numbering.pair(approach.bodies), ..approach }))
+    }
+
+    /// Schedules all bodies that have steps, at a time.
+    pub(super) fn schedule_all(&mut self, now: f64) -> Result<()> {
+        let grouped = &self.grouped;
+        let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, grouped, now };
+        self.schedule.begin(now);
+        for (number, Moving { body, .. }) in self.moving.iter().enumerate() {
+            if body.step > 0.0 && !hidden(self.subsystems.as_ref(), number) {
+                self.schedule.put(number, block.last_step(body) + body.step / self.plan.interval)?;
+            }
+        }
+        Ok(())
     }
 
     /// Advances the bodies that are due next, and returns the fraction of the interval that is

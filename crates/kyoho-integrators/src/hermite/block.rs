@@ -20,7 +20,7 @@ use super::scheme::{EIGHTH, FOURTH, MOST, SIXTH, Scheme, given, motion_after, pr
 /// A body between meetings. A step of order 4 reads and writes three lines of a cache, one of the
 /// other orders four.
 #[repr(C, align(64))]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Moving {
     /// The rounding errors of its position and velocity since the last meeting.
     pub lost: [Vector; 2],
@@ -31,8 +31,8 @@ pub struct Moving {
 /// The number of bodies that are read before they are needed, which the nearest cache holds.
 const NEAR: usize = 1 << 6;
 
-/// The number of members that a thread advances at a time.
-const OF_JOB: usize = 1 << 8;
+/// The number of members that a thread advances, or of bodies that it copies, at a time.
+pub const OF_JOB: usize = 1 << 8;
 
 /// A near cache holds fewer bodies than these, and one thread advances them sooner than others are
 /// awake.

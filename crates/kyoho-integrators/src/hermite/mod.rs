@@ -34,7 +34,7 @@ use super::plan::Plan;
 use super::subsystems::{Subsystem, SubsystemRules};
 use super::{Approach, Counts, EnergyJump, GoOn, Integrator};
 
-use block::{FAR, Moving};
+use block::{FAR, Moving, OF_JOB};
 use collisions::Collisions;
 use criterion::Criterion;
 use grouped::{GroupSystems, Grouped};
@@ -69,6 +69,8 @@ pub struct Hermite {
     wanted: Vec<f64>,
     /// Threads that advance them.
     threads: Threads,
+    /// The bodies as a device has them, while it makes steps.
+    rows: Vec<f64>,
     approach: Option<Approach>,
     passages: Passages,
     energy_jump: Option<EnergyJump>,
@@ -95,6 +97,7 @@ impl Hermite {
         let system = system.into();
         let mut hermite = Hermite {
             threads: Threads::alone(),
+            rows: Vec::new(),
             criterion: Criterion::new(&plan),
             laws: Laws::new(plan.gravity, system.setup()),
             system,
@@ -154,11 +157,13 @@ impl Hermite {
 
     /// Puts all bodies, where they are, between meetings. Steps are those of the bodies, or 0.
     fn set_out(&mut self) {
-        self.moving.clear();
-        for number in 0..self.bodies.len() {
-            let body = self.bodies[self.numbering.place(number)];
-            self.moving.push(Moving { lost: [[0.0; 3]; 2], body });
-        }
+        let (bodies, numbering) = (&self.bodies, &self.numbering);
+        self.moving.resize(bodies.len(), Moving::default());
+        self.threads.each(self.moving.chunks_mut(OF_JOB).enumerate(), |(job, moving)| {
+            for (number, moving) in (job * OF_JOB..).zip(moving) {
+                *moving = Moving { lost: [[0.0; 3]; 2], body: bodies[numbering.place(number)] };
+            }
+        });
         let Some(subsystems) = &self.subsystems else { return };
         for subsystem in subsystems.all().0 {
             for &member in &subsystem.members {
@@ -175,9 +180,12 @@ impl Hermite {
 
     /// Brings bodies back from between meetings, at one time.
     fn come_back(&mut self) {
-        for (number, moving) in self.moving.iter().enumerate() {
-            self.bodies[self.numbering.place(number)] = moving.body;
-        }
+        let (moving, numbering) = (&self.moving, &self.numbering);
+        self.threads.each(self.bodies.chunks_mut(OF_JOB).enumerate(), |(job, bodies)| {
+            for (place, body) in (job * OF_JOB..).zip(bodies) {
+                *body = moving[numbering.number(place)].body;
+            }
+        });
         let Some(subsystems) = &mut self.subsystems else { return };
         subsystems.follow_all(&self.moving);
         for subsystem in subsystems.all().0 {

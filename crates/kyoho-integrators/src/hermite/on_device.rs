@@ -15,7 +15,7 @@ use kyoho_methods::block_steps::{
 
 use super::Hermite;
 use super::advance::nearer;
-use super::block::{Block, Moving};
+use super::block::{Block, Moving, OF_JOB};
 use super::criterion::Criterion;
 use super::grouped::Grouped;
 use super::passages::Passages;
@@ -154,8 +154,13 @@ impl Hermite {
     ) -> Result<Made> {
         let given = self.scheme.given();
         let bodies = self.moving.len();
-        let mut rows = memory::filled(bodies * body_numbers(given), 0.0, WHAT)?;
-        self.moving.iter().zip(rows.chunks_exact_mut(body_numbers(given))).for_each(|(moving, row)| pack(moving, row));
+        let numbers = body_numbers(given);
+        let mut rows = std::mem::take(&mut self.rows);
+        memory::lengthen(&mut rows, bodies * numbers, WHAT, || 0.0)?;
+        rows.truncate(bodies * numbers);
+        self.threads.each(self.moving.chunks(OF_JOB).zip(rows.chunks_mut(OF_JOB * numbers)), |(moving, rows)| {
+            moving.iter().zip(rows.chunks_exact_mut(numbers)).for_each(|(moving, row)| pack(moving, row));
+        });
         let rules = self.rules(from);
         let device = self.system.alone(WHAT)?.begin_block_steps(&rules, added, &rows)?;
         let mut run = Run {
@@ -188,15 +193,17 @@ impl Hermite {
         self.system.alone(WHAT)?.end_block_steps(blocks, sinks, self.numbering.sources());
         let outcome = outcome?;
         if is_kept {
-            let rows = || rows.chunks_exact(body_numbers(given));
-            self.moving.iter_mut().zip(rows()).for_each(|(moving, row)| unpack(row, moving));
+            self.threads.each(self.moving.chunks_mut(OF_JOB).zip(rows.chunks(OF_JOB * numbers)), |(moving, rows)| {
+                moving.iter_mut().zip(rows.chunks_exact(numbers)).for_each(|(moving, row)| unpack(row, moving));
+            });
             if let Made::Reached(Reached { time, .. }) = outcome {
-                self.name_last_block(time, rows().map(|row| row[WANTED]))?;
+                self.name_last_block(time, rows.chunks_exact(numbers).map(|row| row[WANTED]))?;
             }
             (self.approach, self.energy_jump) = (followed.approach, followed.energy_jump);
             (self.counts, self.passages) = (followed.counts, followed.passages);
             self.of_device += blocks;
         }
+        self.rows = rows;
         Ok(outcome)
     }
 
@@ -238,15 +245,11 @@ impl Hermite {
     fn go_on_from(&mut self, now: f64, near: &[[usize; 2]]) -> Result<()> {
         let Changes { fresh, .. } = self.regroup(now * self.plan.interval, near)?;
         self.forget_wanted(&fresh);
+        self.schedule_all(now)?;
         let grouped = &self.grouped;
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, grouped, now };
         // Those that are new have no step yet.
         let last_step = |body: &Body| if body.step > 0.0 { block.last_step(body) } else { now };
-        self.schedule.begin(now);
-        for (number, Moving { body, .. }) in self.moving.iter().enumerate().filter(|(_, moving)| moving.body.step > 0.0)
-        {
-            self.schedule.put(number, last_step(body) + body.step / self.plan.interval)?;
-        }
         let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
         let source_at = |number: usize| {
             let body = &moving[number].body;
