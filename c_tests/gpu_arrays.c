@@ -1,7 +1,7 @@
 /* Sources, sinks, lists and forces in memory of a CUDA device give the bits that those of the host
  * give, in the order of the caller's stream; memory that the library cannot use is refused. The
  * program allocates by the driver, which it opens itself. It prints one line for each order and
- * precision; see gpu_library.h.
+ * precision of a system on one device, and on two, which are one that is named twice; see gpu_library.h.
  *
  *     compute-sanitizer --tool memcheck ./gpu_arrays path/to/libkyoho.so [order] [precision]
  */
@@ -29,6 +29,9 @@ static struct body bodies[BODIES];
 static struct answer answers[2][BODIES];
 static uint64_t device_bodies, device_answers;
 static int order, precision;
+/* The devices of the systems, for which arrays go through the host where they are several. */
+static const char *devices;
+static int are_several;
 
 static void make_bodies(void) {
     uint64_t seed = 5;
@@ -478,7 +481,8 @@ static void check_refusals(kyoho_system *device) {
          kyoho_system_force(cpu, 0, &of_host, &forces));
     kyoho_system_free(cpu);
     sinks.cuda.device = 7;
-    SAYS(KYOHO_BAD_OPTION, "device 0, on which the system is", device, kyoho_system_force(device, BODIES, &sinks, &forces));
+    SAYS(KYOHO_BAD_OPTION, are_several ? "a device of the system, [0, 0]" : "device 0, on which the system is", device,
+         kyoho_system_force(device, BODIES, &sinks, &forces));
     sinks.cuda.device = 0;
     sinks.cuda.reserved = 1;
     SAYS(KYOHO_BAD_OPTION, "kyoho_sinks.cuda.reserved", device, kyoho_system_force(device, BODIES, &sinks, &forces));
@@ -503,14 +507,15 @@ static void check_refusals(kyoho_system *device) {
     GIVES(KYOHO_OK, kyoho_system_force(device, BODIES, &sinks, &forces));
 }
 
-static void check(int of_order, int of_precision) {
+static void check(int of_order, int of_precision, int of_several) {
     kyoho_system *host = NULL, *device = NULL;
-    order = of_order, precision = of_precision;
+    order = of_order, precision = of_precision, are_several = of_several;
+    devices = are_several ? "0,0" : "0,";
     const int before = failures;
-    const kyoho_result made = create_on(order, precision, KYOHO_BACKEND_CUDA, "0,", 0, &host);
+    const kyoho_result made = create_on(order, precision, KYOHO_BACKEND_CUDA, devices, 0, &host);
     if (made == KYOHO_UNSUPPORTED) return;
     GIVES(KYOHO_OK, made);
-    GIVES(KYOHO_OK, create_on(order, precision, KYOHO_BACKEND_CUDA, "0,", 0, &device));
+    GIVES(KYOHO_OK, create_on(order, precision, KYOHO_BACKEND_CUDA, devices, 0, &device));
     make_bodies();
     DRIVES(driver.cuMemcpyHtoD_v2(device_bodies, bodies, sizeof bodies));
     kyoho_sources of_host = sources_in(KYOHO_MEMORY_HOST, 0, BODIES), of_device = sources_in(KYOHO_MEMORY_CUDA, 0, BODIES);
@@ -535,7 +540,7 @@ static void check(int of_order, int of_precision) {
     check_trees(host);
     kyoho_system_free(host);
     kyoho_system_free(device);
-    printf("order %d, precision %d: %s\n", order, precision, failures == before ? "ok" : "not as it should be");
+    printf("order %d, precision %d, devices %s: %s\n", order, precision, devices, failures == before ? "ok" : "not as it should be");
     fflush(stdout);
 }
 
@@ -548,6 +553,7 @@ int main(int count, char **arguments) {
     const int of_order = count > 2 ? atoi(arguments[2]) : 0, of_precision = count > 3 ? atoi(arguments[3]) : 0;
     for (int o = 2; o <= 8; o += 2)
         for (int p = 1; p <= 3; p++)
-            if ((of_order == 0 || of_order == o) && (of_precision == 0 || of_precision == p)) check(o, p);
+            for (int several = 0; several < 2; several++)
+                if ((of_order == 0 || of_order == o) && (of_precision == 0 || of_precision == p)) check(o, p, several);
     return failures > 0;
 }

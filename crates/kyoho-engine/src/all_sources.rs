@@ -103,7 +103,7 @@ impl System {
     /// host has none.
     fn tree_of_all_on_device(&mut self, nj: usize) -> Option<TreeAccuracy> {
         let accuracy = self.tree_of_all(nj).filter(|_| self.journal.sources().on_device() == nj)?;
-        (self.first_has_all() && self.devices.arrays().is_some()).then_some(accuracy)
+        (self.first_has_all() && self.devices.arrays(0).is_some()).then_some(accuracy)
     }
 
     /// Returns the accuracy of the forces by a tree where the CPU sums them, and the sources are

@@ -1,4 +1,4 @@
-//! Arrays of callers in the memory of the system's first device: sources, sinks and forces.
+//! Arrays of callers in the memory of the system's devices: sources, sinks and forces.
 
 mod body;
 mod list_checks;
@@ -21,6 +21,12 @@ use list_checks::CHECKS;
 pub(super) use list_checks::{ListChecks, Listed};
 
 impl System {
+    /// Whether the first device reads and writes arrays of callers in its memory. With several devices and
+    /// no tree such arrays go through the host, which divides all work among the devices.
+    pub fn takes_arrays(&self) -> bool {
+        self.first_has_all()
+    }
+
     /// Returns the work of the system's device on arrays of a caller, after all that the caller
     /// began in its stream. A system without such arrays, or on other devices, is an error.
     fn arrays_at(&mut self, place: &DevicePlace) -> Result<&mut dyn DeviceArrays> {
@@ -39,19 +45,20 @@ impl System {
         if backend != Backend::Cuda {
             return Err(refused(format!("0 (KYOHO_MEMORY_HOST) in a system of backend '{}'", backend.name())));
         }
-        if !self.first_has_all() {
-            let count = devices.len();
-            return Err(refused(format!("0 (KYOHO_MEMORY_HOST) in a system of {count} devices without a tree")));
-        }
-        if i32::try_from(devices[0]) != Ok(place.device) {
-            let which = if devices.len() == 1 { "on which the system is" } else { "the first of the system" };
-            return Err(refused(format!("device {}, {which}", devices[0])));
-        }
+        // Those that go through the host may be on any of the system's devices.
+        let of_system = if self.takes_arrays() { &devices[..1] } else { &devices[..] };
+        let Some(number) = of_system.iter().position(|device| i32::try_from(*device) == Ok(place.device)) else {
+            return Err(refused(match (devices.len(), of_system) {
+                (1, [device]) => format!("device {device}, on which the system is"),
+                (_, [device]) => format!("device {device}, the first of the system"),
+                _ => format!("a device of the system, {devices:?}"),
+            }));
+        };
         if self.has_softenings() {
             return Err(refused("0 (KYOHO_MEMORY_HOST) in a system whose sources have softenings".into()));
         }
         let none = || refused("0 (KYOHO_MEMORY_HOST) on this device".into());
-        let arrays = self.devices.arrays().ok_or_else(none)?;
+        let arrays = self.devices.arrays(number).ok_or_else(none)?;
         if !waited.contains(&place.stream) {
             arrays.wait_for_caller(place)?;
             memory::push(waited, place.stream, CHECKS)?;
@@ -59,20 +66,33 @@ impl System {
         Ok(arrays)
     }
 
-    /// Copies the bytes of this many rows of an array on the device, from the lowest to the
-    /// highest, and returns them with the place of the first row among them.
+    /// Copies the bytes of this many rows of an array on the device, from the lowest to the highest, and
+    /// returns the place of the first row among them.
     pub fn copy_from_device(
         &mut self,
         place: &DevicePlace,
         array: &DeviceArray,
         rows: usize,
-    ) -> Result<(Vec<u8>, usize)> {
+        copy: &mut Vec<u8>,
+    ) -> Result<usize> {
         let arrays = self.arrays_at(place)?;
         arrays.check(array, rows)?;
         let (lowest, bytes) = array.extent(rows);
-        let mut copied = memory::filled(if rows == 0 { 0 } else { bytes }, 0u8, "copies of arrays")?;
-        arrays.read(&DeviceArray { address: lowest, ..*array }, 0, &mut copied)?;
-        Ok((copied, (array.address - lowest) as usize))
+        let bytes = if rows == 0 { 0 } else { bytes };
+        memory::lengthen(copy, bytes, "copies of arrays", || 0)?;
+        copy.truncate(bytes);
+        arrays.read(&DeviceArray { address: lowest, ..*array }, 0, copy)?;
+        Ok((array.address - lowest) as usize)
+    }
+
+    /// Returns the memory of the copies that a call made last, for others.
+    pub fn take_copies(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.copies)
+    }
+
+    /// Keeps the memory of copies for a later call.
+    pub fn keep_copies(&mut self, copies: Vec<Vec<u8>>) {
+        self.copies = copies;
     }
 
     /// Begins the forces on `count` sinks on the device as [`System::start`] does; those that have
@@ -203,10 +223,7 @@ impl System {
         // The host has the forces, or a sum is not finite.
         self.wait_each(|_, _| ())?;
         let sums = std::mem::take(&mut self.sums);
-        let written = match self.devices.arrays() {
-            Some(arrays) => arrays.write_forces_of_host(&sums, forces),
-            None => Err(lost()),
-        };
+        let written = self.arrays_at(&forces.place).and_then(|arrays| arrays.write_forces_of_host(&sums, forces));
         self.sums = sums;
         written
     }
@@ -214,7 +231,8 @@ impl System {
     /// Waits for the forces and lets the device write them to arrays there. Returns false if the host
     /// has them, or a sum is not finite; the block is still to be waited for then.
     pub(super) fn leave_forces(&mut self, forces: &DeviceForces) -> Result<bool> {
-        let are_there = !self.devices.on_host() && self.devices.first_sums_all(self.block.count());
+        let are_there =
+            self.takes_arrays() && !self.devices.on_host() && self.devices.first_sums_all(self.block.count());
         if !are_there || !arrays_of(&mut self.devices)?.write_forces(forces)? {
             return Ok(false);
         }
@@ -226,9 +244,10 @@ impl System {
     }
 
     /// Takes sources on the device in the place of all others, at addresses from 0 on. Where they
-    /// are fewer than there were, or a block is under way, it returns false and takes none.
+    /// are fewer than there were, a block is under way, or arrays go through the host, it returns false
+    /// and takes none.
     pub fn set_sources_on_device(&mut self, sources: &DeviceBodies, count: usize) -> Result<bool> {
-        if self.stage == Stage::Started || count < self.end {
+        if self.stage == Stage::Started || count < self.end || !self.takes_arrays() {
             return Ok(false);
         }
         let interaction = self.interaction.clone();
@@ -346,7 +365,7 @@ impl System {
 
 /// Returns the work on arrays of the one device that had some.
 pub(super) fn arrays_of(devices: &mut Devices) -> Result<&mut dyn DeviceArrays> {
-    devices.arrays().ok_or_else(lost)
+    devices.arrays(0).ok_or_else(lost)
 }
 
 /// The error that the one device, which had arrays, is there no more.

@@ -430,9 +430,9 @@ impl Devices {
         self.progress.idle = 0..0;
     }
 
-    /// Returns the work of the first device on arrays of callers, if callers can have such.
-    pub fn arrays(&mut self) -> Option<&mut dyn DeviceArrays> {
-        self.all.first_mut()?.arrays()
+    /// Returns the work of a device on arrays of callers, if callers can have such.
+    pub fn arrays(&mut self, number: usize) -> Option<&mut dyn DeviceArrays> {
+        self.all.get_mut(number)?.arrays()
     }
 
     /// Returns the block steps of the first device, if it makes some.

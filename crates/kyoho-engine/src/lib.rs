@@ -105,6 +105,8 @@ pub struct System {
     kept_sinks: KeptSinks,
     /// Bodies that the device moves.
     moving: Staged,
+    /// Memory for copies of callers' arrays on devices.
+    copies: Vec<Vec<u8>>,
     stage: Stage,
     sums: Sums,
     /// Whether the sums are those of the last block, which were not written to a device alone.
@@ -183,6 +185,7 @@ impl System {
             tree_crossover: None,
             neighbours: NeighbourTable::default(),
             candidate_lists: InteractionLists::default(),
+            copies: Vec::new(),
             receiving: None,
         })
     }

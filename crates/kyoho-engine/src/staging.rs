@@ -272,7 +272,7 @@ impl System {
     /// positions alone, and no other device needs them.
     pub(super) fn can_stage(&mut self, count: usize) -> bool {
         let of_first = self.first_has_all() && self.interaction.n_coefficients == 1;
-        count >= LEAST && of_first && self.devices.arrays().is_some()
+        count >= LEAST && of_first && self.devices.arrays(0).is_some()
     }
 
     /// Writes many sources to the addresses from 0 on in the place of all others, by the device.

@@ -12,6 +12,7 @@ use kyoho_engine::{QuadForce, QuadSink, System};
 use kyoho_laws::double_double::DoubleDouble;
 
 use super::call_on_ranks;
+use super::host_copies::HostCopies;
 use super::lists::ListedBodies;
 use super::rows::{
     BodyRows, Lane, Real, Rows, bodies_on_device, element, filled, on_device, put, read_as, require_null_unless, vector,
@@ -203,12 +204,16 @@ unsafe fn start(system: &mut System, nj: i32, sinks: &kyoho_sinks) -> Result<()>
     let rows = SinkRows::<f64>::new(system.interaction(), sinks)?;
     let criterion = criterion(system.interaction(), sinks.neighbour_criterion)?;
     system.set_neighbour_criterion(criterion);
-    if let Some(bodies) = bodies_on_device(rows.place, &rows.columns)? {
+    let bodies = bodies_on_device(rows.place, &rows.columns)?;
+    if let Some(bodies) = bodies.filter(|_| system.takes_arrays()) {
         return system.start_on_device(nj, rows.skips_own_index, (&bodies, rows.count), rows.softening2);
     }
-    // SAFETY: every row is below `count`, and the caller leaves the arrays alone while its call
-    // lasts.
-    system.start_from_fn(nj, rows.skips_own_index, rows.count, |row| unsafe { rows.read(row) })
+    HostCopies::lend(system, |system, copies| {
+        let rows = rows.on_host(system, copies)?;
+        // SAFETY: every row is below `count`, and the caller leaves the arrays alone while its call
+        // lasts.
+        system.start_from_fn(nj, rows.skips_own_index, rows.count, |row| unsafe { rows.read(row) })
+    })
 }
 
 /// The arrays of `kyoho_sinks`, each with `count` rows, of doubles or of two doubles each.
@@ -274,6 +279,13 @@ impl SinkRows<DoubleDouble> {
 }
 
 impl SinkRows {
+    /// Returns the sinks in arrays of the host.
+    fn on_host(self, system: &mut System, copies: &mut HostCopies) -> Result<SinkRows> {
+        let Some(place) = self.place else { return Ok(self) };
+        let columns = copies.bodies(system, &place, &self.columns, self.count)?;
+        Ok(SinkRows { place: None, columns, ..self })
+    }
+
     /// Returns the sink of a row.
     ///
     /// # Safety

@@ -7,6 +7,7 @@ use kyoho_engine::lists::{Division, GivenBodies, GivenLists, GivenSources, Sourc
 use kyoho_pairs::{ListedPairs, PairLists};
 
 use super::block::{AnyForceRows, ForceRows, SinkRows, criterion, over_ranks};
+use super::host_copies::HostCopies;
 use super::rows::{BodyRows, Rows, bodies_on_device, copy_into, element};
 use super::sources::SourceRows;
 use super::structures::{
@@ -148,6 +149,20 @@ pub(super) unsafe fn give_lists(
     sinks: &kyoho_sinks,
     take: impl FnOnce(&mut System, bool, &GivenBodies, &GivenLists) -> Result<()>,
 ) -> Result<()> {
+    // SAFETY: the caller's promise.
+    HostCopies::lend(system, |system, copies| unsafe { give_with(system, copies, (lists, sinks), take) })
+}
+
+/// Does as [`give_lists`] does, with memory for copies of arrays.
+///
+/// # Safety
+/// As for [`give_lists`].
+unsafe fn give_with(
+    system: &mut System,
+    copies: &mut HostCopies,
+    (lists, sinks): (&kyoho_lists, &kyoho_sinks),
+    take: impl FnOnce(&mut System, bool, &GivenBodies, &GivenLists) -> Result<()>,
+) -> Result<()> {
     let place = place_of("kyoho_lists", lists.memory, &lists.cuda)?;
     if lists.reserved != 0 {
         return Err(bad_field("kyoho_lists.reserved", lists.reserved, "0"));
@@ -165,14 +180,20 @@ pub(super) unsafe fn give_lists(
     }
     let sink_offsets = Rows::<i32, 1>::required("kyoho_lists.sink_offsets", lists.sink_offsets, groups)?;
     // SAFETY: a structure or null.
-    let sources = unsafe { ListedRows::of(system, lists, (form, groups))? };
-    let bodies = rows.bodies();
+    let mut sources = unsafe { ListedRows::of(system, lists, (form, groups))? };
+    let (mut bodies, takes_arrays) = (rows.bodies(), system.takes_arrays());
+    if !takes_arrays {
+        bodies = bodies.on_host(system, copies)?;
+        // SAFETY: there is one more offset than there are groups.
+        sources = unsafe { sources.on_host(system, (place, groups), copies)? };
+    }
     let start = |system: &mut System, division: Division, sources: GivenSources| {
         let given = GivenLists { groups, division, sources };
         // SAFETY: the arrays of the sinks have `count` elements.
         unsafe { bodies.give(|sinks| take(system, rows.skips_own_index, sinks, &given))? }
     };
-    if let (Some(place), Some(of_sinks), 1..) = (place, sink_offsets, groups)
+    if takes_arrays
+        && let (Some(place), Some(of_sinks), 1..) = (place, sink_offsets, groups)
         && let Some(of_groups) = sources.on_device()?
     {
         let (sinks, sink_count) = (of_sinks.on_device()?, bodies.count);
@@ -186,17 +207,20 @@ pub(super) unsafe fn give_lists(
             ListedRows::Own(_, own) => unsafe { own.give(|own| start(system, division, GivenSources::Own(*own)))? },
         };
     }
-    let (sink_offsets, _kept_sinks) = on_host(system, place, sink_offsets, groups + 1)?;
+    let sink_offsets = copies.optional(system, place, sink_offsets, groups + 1)?;
+    let of_sources = place.filter(|_| takes_arrays);
     // SAFETY: there is one more offset than there are groups.
     let sinks = |number| unsafe { i64::from(element(sink_offsets, number, 0)) };
-    let (offsets, _kept_sources) = match sources {
+    let offsets = match sources {
         ListedRows::Ranges(first, counts) => {
             // SAFETY: these arrays have an element for each group.
             let ranges = |group| unsafe { [element(first, group, 0), element(counts, group, 0)] };
             let division = Division::Host { sinks: &sinks, sources: SourceDivision::Ranges(&ranges) };
             return start(system, division, GivenSources::Ranges);
         }
-        ListedRows::Addresses(offsets, _) | ListedRows::Own(offsets, _) => on_host(system, place, offsets, groups + 1)?,
+        ListedRows::Addresses(offsets, _) | ListedRows::Own(offsets, _) => {
+            copies.optional(system, of_sources, offsets, groups + 1)?
+        }
     };
     // SAFETY: there is one more offset than there are groups.
     let offsets = |number| unsafe { element(offsets, number, 0) };
@@ -245,6 +269,34 @@ impl ListedRows {
             }
             // SAFETY: the caller's promise.
             Form::Own => ListedRows::Own(offsets()?, own_bodies(system, &unsafe { read("sources", lists.sources) }?)?),
+        })
+    }
+
+    /// Returns the arrays, those of so many groups, as those of the host.
+    ///
+    /// # Safety
+    /// Offsets are null or have an element for each group and one more.
+    unsafe fn on_host(
+        self,
+        system: &mut System,
+        (place, groups): (Option<DevicePlace>, usize),
+        copies: &mut HostCopies,
+    ) -> Result<ListedRows> {
+        Ok(match self {
+            ListedRows::Ranges(first, counts) => ListedRows::Ranges(
+                copies.optional(system, place, first, groups)?,
+                copies.optional(system, place, counts, groups)?,
+            ),
+            ListedRows::Addresses(offsets, addresses) => {
+                let offsets = copies.optional(system, place, offsets, groups + 1)?;
+                // SAFETY: the caller's promise.
+                let count = unsafe { element(offsets, groups, 0) };
+                let count = usize::try_from(count).unwrap_or(0);
+                ListedRows::Addresses(offsets, copies.optional(system, place, addresses, count)?)
+            }
+            ListedRows::Own(offsets, own) => {
+                ListedRows::Own(copies.optional(system, place, offsets, groups + 1)?, own.on_host(system, copies)?)
+            }
         })
     }
 
@@ -298,30 +350,6 @@ pub(super) unsafe fn of_pairs(lists: &kyoho_lists) -> Result<PairLists> {
             Err(bad_field("kyoho_lists.sources", "given", "NULL for pair interactions, whose sources are set"))
         }
     }
-}
-
-/// Returns an array of so many rows as one of the host: a copy, which has to be kept, if it lies on
-/// a device.
-pub(super) fn on_host<T: Copy, const N: usize>(
-    system: &mut System,
-    place: Option<DevicePlace>,
-    array: Option<Rows<T, N>>,
-    rows: usize,
-) -> Result<(Option<Rows<T, N>>, Vec<u8>)> {
-    let (Some(place), Some(array)) = (place, array) else { return Ok((array, Vec::new())) };
-    let (array, copy) = copied(system, &place, array, rows)?;
-    Ok((Some(array), copy))
-}
-
-/// Returns an array of so many rows on a device as one of the host, and the copy in which it lies.
-pub(super) fn copied<T: Copy, const N: usize>(
-    system: &mut System,
-    place: &DevicePlace,
-    array: Rows<T, N>,
-    rows: usize,
-) -> Result<(Rows<T, N>, Vec<u8>)> {
-    let (copy, first) = system.copy_from_device(place, &array.on_device()?, rows)?;
-    Ok((array.copied(&copy, first), copy))
 }
 
 /// The forms in which the sources of groups are given.
@@ -382,18 +410,24 @@ unsafe fn start_batch(system: &mut System, batch: &kyoho_batch, bodies: &kyoho_s
         let (value, allowed) = ("an array in other memory than the bodies", "NULL, or the memory of the bodies");
         return Err(bad_field("kyoho_batch.softening2_each", value, allowed));
     }
-    if let (Some(place), Some(offsets), 1..) = (place, offsets, systems) {
+    let takes_arrays = system.takes_arrays();
+    if takes_arrays && let (Some(place), Some(offsets), 1..) = (place, offsets, systems) {
         let (sinks, sink_count) = (offsets.on_device()?, bodies.count);
         let groups = DeviceGroups { place, count: systems, sinks, sink_count, sources: DeviceSources::Sinks };
         // SAFETY: the arrays have `count` elements.
         return unsafe { bodies.give(|bodies| system.start_batch(systems, Division::Device(groups), bodies))? };
     }
-    let (offsets, _kept) = on_host(system, place, offsets, systems + 1)?;
-    // SAFETY: there is one more offset than there are systems.
-    let offsets = |number| unsafe { i64::from(element(offsets, number, 0)) };
-    let division = Division::Host { sinks: &offsets, sources: SourceDivision::Offsets(&offsets) };
-    // SAFETY: as above.
-    unsafe { bodies.give(|bodies| system.start_batch(systems, division, bodies))? }
+    HostCopies::lend(system, |system, copies| {
+        if !takes_arrays {
+            bodies = bodies.on_host(system, copies)?;
+        }
+        let offsets = copies.optional(system, place, offsets, systems + 1)?;
+        // SAFETY: there is one more offset than there are systems.
+        let offsets = |number| unsafe { i64::from(element(offsets, number, 0)) };
+        let division = Division::Host { sinks: &offsets, sources: SourceDivision::Offsets(&offsets) };
+        // SAFETY: as above.
+        unsafe { bodies.give(|bodies| system.start_batch(systems, division, bodies))? }
+    })
 }
 
 /// Takes the arrays of sources that the system does not keep.
@@ -421,6 +455,13 @@ pub(super) struct ListedBodies {
 }
 
 impl ListedBodies {
+    /// Returns them in arrays of the host.
+    fn on_host(self, system: &mut System, copies: &mut HostCopies) -> Result<ListedBodies> {
+        let Some(place) = self.place else { return Ok(self) };
+        let columns = copies.bodies(system, &place, &self.columns, self.count)?;
+        Ok(ListedBodies { place: None, columns, ..self })
+    }
+
     /// Hands over the bodies.
     ///
     /// # Safety

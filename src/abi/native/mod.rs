@@ -16,6 +16,7 @@
 pub mod block;
 pub mod communicators;
 pub mod few_body;
+mod host_copies;
 pub mod integrators;
 pub mod interactions;
 pub mod lists;

@@ -1,6 +1,5 @@
 //! Writing sources, whole arrays a call, and predicting them.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::abi::arrays;
@@ -8,7 +7,7 @@ use kyoho_core::{DevicePlace, Error, Interaction, MAX_COEFFICIENTS, MAX_DERIVATI
 use kyoho_engine::{QuadSource, System};
 use kyoho_laws::double_double::DoubleDouble;
 
-use super::lists;
+use super::host_copies::HostCopies;
 use super::rows::{BodyRows, Real, Rows, bodies_on_device, element, filled, put, read_as, vector};
 use super::structures::{
     self, Memory, bad_field, kyoho_predictions, kyoho_reals, kyoho_sources, place_of, read, require_host,
@@ -51,29 +50,27 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
             return unsafe { write_quad::<DoubleDouble>(system, &SourceRows::new(system, &sources)?) };
         }
         let rows = SourceRows::<f64>::new(system, &sources)?;
-        let mut copies = Vec::new();
-        let rows = match bodies_on_device(rows.place, &rows.columns)? {
-            Some(bodies) => {
-                let replaces_all = rows.addresses.is_none() && rows.first_address == 0;
-                if replaces_all && system.set_sources_on_device(&bodies, rows.count)? {
-                    return Ok(());
-                }
-                rows.on_host(&bodies.place, system, &mut copies)?
-            }
-            None => rows,
-        };
-        // SAFETY: the arrays have `count` elements, by the caller's promise.
-        unsafe {
-            match system.interaction().n_coefficients {
-                _ if system.interaction().has_low_limbs() => write_quad(system, &rows),
-                _ if rows.columns.softening2.is_some() => write_softened(system, &rows),
-                _ if system.has_softenings() => write_others(system, &rows),
-                1 => write::<1>(system, &rows),
-                4 => write::<4>(system, &rows),
-                6 => write::<6>(system, &rows),
-                _ => write::<MAX_COEFFICIENTS>(system, &rows),
+        if let Some(bodies) = bodies_on_device(rows.place, &rows.columns)? {
+            let replaces_all = rows.addresses.is_none() && rows.first_address == 0;
+            if replaces_all && system.set_sources_on_device(&bodies, rows.count)? {
+                return Ok(());
             }
         }
+        HostCopies::lend(system, |system, copies| {
+            let rows = rows.on_host(system, copies)?;
+            // SAFETY: the arrays have `count` elements, by the caller's promise.
+            unsafe {
+                match system.interaction().n_coefficients {
+                    _ if system.interaction().has_low_limbs() => write_quad(system, &rows),
+                    _ if rows.columns.softening2.is_some() => write_softened(system, &rows),
+                    _ if system.has_softenings() => write_others(system, &rows),
+                    1 => write::<1>(system, &rows),
+                    4 => write::<4>(system, &rows),
+                    6 => write::<6>(system, &rows),
+                    _ => write::<MAX_COEFFICIENTS>(system, &rows),
+                }
+            }
+        })
     })
 }
 
@@ -255,16 +252,12 @@ impl<T: Real> SourceRows<T> {
 }
 
 impl SourceRows {
-    /// Returns copies of arrays on a device in memory of the host.
-    fn on_host(&self, place: &DevicePlace, system: &mut System, copies: &mut Vec<Vec<u8>>) -> Result<SourceRows> {
-        let to = RefCell::new((system, copies));
-        let addresses = self.addresses.map(|rows| copied(&to, place, rows, self.count)).transpose()?;
-        let columns = self.columns.try_map(
-            |rows| copied(&to, place, rows, self.count),
-            |rows| copied(&to, place, rows, self.count),
-            |rows| copied(&to, place, rows, self.count),
-        )?;
-        Ok(SourceRows { place: None, addresses, columns, ..*self })
+    /// Returns the sources in arrays of the host.
+    fn on_host(self, system: &mut System, copies: &mut HostCopies) -> Result<SourceRows> {
+        let Some(place) = self.place else { return Ok(self) };
+        let addresses = copies.optional(system, Some(place), self.addresses, self.count)?;
+        let columns = copies.bodies(system, &place, &self.columns, self.count)?;
+        Ok(SourceRows { place: None, addresses, columns, ..self })
     }
 
     /// Returns the source of a row, with its first `N` derivatives; its index is `address` if none
@@ -283,19 +276,6 @@ impl SourceRows {
             )
         }
     }
-}
-
-/// Copies an array of this many rows from a device of the system, and keeps the copy.
-fn copied<T: Copy, const N: usize>(
-    to: &RefCell<(&mut System, &mut Vec<Vec<u8>>)>,
-    place: &DevicePlace,
-    array: Rows<T, N>,
-    rows: usize,
-) -> Result<Rows<T, N>> {
-    let (system, copies) = &mut *to.borrow_mut();
-    let (array, copy) = lists::copied(system, place, array, rows)?;
-    copies.push(copy);
-    Ok(array)
 }
 
 /// Sets the time to which the sources of the next blocks are predicted; it is 0 until then.

@@ -35,10 +35,10 @@ pub use versions::{Structure, Structures, empty, read, write};
 pub enum Memory {
     /// Memory of the host.
     Host = 0,
-    /// Memory of a CUDA device, or memory that CUDA moves between it and the host. The system has
-    /// to be on this device, of backend CUDA, and on no other but where it has a tree: then this is
-    /// the first of its devices. Numbers are aligned to their size. The work on the arrays begins
-    /// after all that was begun before in the stream that `cuda` names.
+    /// Memory of a CUDA device, or memory that CUDA moves between it and the host. The system is of
+    /// backend CUDA and on this device, with a tree as the first of its devices. Without one several
+    /// devices get the arrays through the host. Numbers are aligned to their size. The work on the
+    /// arrays begins after all that was begun before in the stream that `cuda` names.
     Cuda = 1,
 }
 

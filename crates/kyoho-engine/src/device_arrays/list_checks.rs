@@ -130,7 +130,8 @@ impl System {
     pub(crate) fn wrong_groups(&mut self, groups: &DeviceGroups, given: &GivenLists, is_batch: bool) -> Result<()> {
         let mut copied = memory::room(3, CHECKS)?;
         for (array, rows) in groups.given() {
-            let (bytes, first) = self.copy_from_device(&groups.place, &array, rows)?;
+            let mut bytes = Vec::new();
+            let first = self.copy_from_device(&groups.place, &array, rows, &mut bytes)?;
             copied.push(move |row: usize| {
                 let place = (first as i64 + array.stride * row as i64) as usize;
                 let bytes = &bytes[place..place + array.width];
