@@ -144,7 +144,7 @@ impl Ellipse {
 
     /// Returns how fast a tide turns the two vectors, in a time.
     fn rates(&self, mass: f64, time: f64, tensor: &Tensor, [e, j]: [Vector; 2]) -> [Vector; 2] {
-        let factor = 0.5 * self.semi_major_axis * (self.semi_major_axis / mass).sqrt() * self.semi_major_axis * time;
+        let factor = 0.5 * self.semi_major_axis * (self.semi_major_axis / mass).sqrt() * time;
         let trace = tensor[0] + tensor[1] + tensor[2];
         let (of_e, of_j) = (applied(tensor, e), applied(tensor, j));
         let by_e = difference(scaled(5.0, of_e), scaled(trace, e));

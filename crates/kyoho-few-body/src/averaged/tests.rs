@@ -74,6 +74,25 @@ fn the_averaged_orbit_turns_as_the_integrated_one() {
 }
 
 #[test]
+fn the_averaged_motion_is_the_same_in_all_units_of_length() {
+    let (tide, relativity) = (tide_of(1e-6, [0.6, -0.3, 0.5]), Relativity::new([0.25, 0.75], 1e3));
+    let (start, time) = (orbit(0.7, 1.9), 1000.25 * std::f64::consts::TAU);
+    for terms in [None, Some(&relativity)] {
+        let expected = advance(1.0, start, time, |_| tide, terms);
+        for power in [-20, 6, 30] {
+            // Times go with the power 3/2 of lengths, so that masses stay.
+            let [length, unit] = [4.0_f64, 8.0].map(|base| base.powi(power));
+            let relativity = Relativity::new([0.25, 0.75], 1e3 * length / unit);
+            let scaled_state = |(place, speed): (Vector, Vector)| (scaled(length, place), scaled(length / unit, speed));
+            let tide = tide.map(|value| value / (unit * unit));
+            let terms = terms.map(|_| &relativity);
+            let (found, passed) = advance(1.0, scaled_state(start), time * unit, |_| tide, terms);
+            assert_eq!((found, passed), (scaled_state(expected.0), expected.1 * unit), "4^{power}");
+        }
+    }
+}
+
+#[test]
 fn the_energy_of_the_orbit_and_in_the_tide_is_constant() {
     let tide = tide_of(1e-6, [0.6, -0.3, 0.5]);
     let mut state = orbit(0.7, 1.9);
