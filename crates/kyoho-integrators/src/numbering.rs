@@ -2,7 +2,7 @@
 //! sources, and forces cost nothing for them.
 
 use crate::body::Body;
-use kyoho_core::{Result, memory};
+use kyoho_core::{Error, Result, memory};
 
 /// The order of bodies.
 #[derive(Debug, Default, PartialEq)]
@@ -52,6 +52,16 @@ impl Numbering {
             .binary_search(&place)
             .or_else(|_| without.binary_search(&place).map(|number| self.sources + number))
             .unwrap_or(place)
+    }
+
+    /// Returns an error with the places of bodies that it has by their numbers.
+    pub fn named(&self, error: Error) -> Error {
+        match error {
+            Error::SamePlace { bodies } => {
+                Error::SamePlace { bodies: bodies.map(|number| self.place(number as usize) as i64) }
+            }
+            other => other,
+        }
     }
 
     /// Returns the places of two bodies, the lower one first.

@@ -4,9 +4,9 @@
 //! velocities around the centre have digits of their own, which those of the bodies in the frame of all
 //! would not have.
 
-use kyoho_core::{Result, memory};
+use kyoho_core::{Error, Result, memory};
 use kyoho_few_body::averaged::{self, Tensor};
-use kyoho_few_body::{Binary, System as FewBodies, kepler};
+use kyoho_few_body::{Binary, LEAST, System as FewBodies, kepler};
 
 use super::body::{Body, Vector, length, vector};
 
@@ -16,8 +16,8 @@ const WHAT: &str = "subsystems";
 /// Bodies that move together, at the time of their centre of mass.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Subsystem {
-    /// The bodies: their places among all, or their numbers while they are under way. The first is that
-    /// under which the centre of mass moves.
+    /// The bodies, ascending: their places among all, or their numbers while they are under way. The first
+    /// is that under which the centre of mass moves.
     pub members: Vec<usize>,
     /// The centre of mass, with the mass of all, its step and its derivatives.
     pub centre: Body,
@@ -91,6 +91,36 @@ impl Subsystem {
             },
             ..Subsystem::default()
         })
+    }
+
+    /// Names the members anew, and puts them in ascending order.
+    pub(crate) fn rename(&mut self, name: impl Fn(usize) -> usize) {
+        let Subsystem { members, inner, .. } = self;
+        members.iter_mut().for_each(|member| *member = name(*member));
+        for end in 1..members.len() {
+            let mut row = end;
+            while row > 0 && members[row] < members[row - 1] {
+                members.swap(row, row - 1);
+                inner.masses.swap(row, row - 1);
+                inner.positions.swap(row, row - 1);
+                inner.velocities.swap(row, row - 1);
+                row -= 1;
+            }
+        }
+        // They are of the order before.
+        inner.radii.clear();
+    }
+
+    /// Fails if two members are in one place, which it names.
+    pub(crate) fn require_apart(&self) -> Result<()> {
+        let places = &self.inner.positions;
+        for one in 0..places.len() {
+            let is_here = |other: &usize| length(&vector(|k| places[one][k] - places[*other][k])) < LEAST;
+            if let Some(other) = (0..one).find(is_here) {
+                return Err(Error::SamePlace { bodies: [other, one].map(|row| self.members[row] as i64) });
+            }
+        }
+        Ok(())
     }
 
     /// Returns one body as a part of its own.

@@ -33,6 +33,11 @@ impl Path {
         Path([a, b, c, d, e, f])
     }
 
+    /// Returns the path beside it at a distance.
+    pub fn beside(&self, offset: &Vector) -> Path {
+        Path(self.0.map(|point| vector(|k| point[k] + offset[k])))
+    }
+
     /// Returns how the body is placed against another one on its path in the same time.
     pub fn against(&self, other: &Path) -> Path {
         Path(std::array::from_fn(|point| vector(|k| self.0[point][k] - other.0[point][k])))

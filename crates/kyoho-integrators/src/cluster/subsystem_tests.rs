@@ -337,3 +337,114 @@ fn a_planet_with_light_moons_in_the_tide_of_a_star_comes_to_its_time() {
         }
     }
 }
+
+#[test]
+fn subsystems_are_the_same_in_all_units_of_length() {
+    for order in [Order::Fourth, Order::Sixth, Order::Eighth] {
+        // One moves by its averaged orbit, the other in step with the bodies near it.
+        for semi_major_axis in [1e-6, 2e-3] {
+            let moved = |length: f64, unit: f64| -> Vec<[f64; 6]> {
+                let mut cluster = cluster(order, WITH);
+                let mut bodies = ring(semi_major_axis, 0.6);
+                // A body that passes the binary near by.
+                bodies.push(body(50, 1e-3, [1.02, -0.05, 0.0], [0.0, 1.0, 0.0]));
+                for (_, change) in &mut bodies {
+                    change.position = change.position.map(|place| place.map(|x| length * x));
+                    change.velocity = change.velocity.map(|speed| speed.map(|v| length / unit * v));
+                }
+                cluster.add(&bodies).unwrap();
+                evolve(&mut cluster, 0.125 * unit);
+                assert_eq!(cluster.binaries().unwrap().len(), 1);
+                let row = |body: &Body| {
+                    let ([x, y, z], [u, v, w]) = (body.position, body.velocity);
+                    [x, y, z].map(|x| x / length).into_iter().chain([u, v, w].map(|v| v / (length / unit)))
+                };
+                let rows = cluster.bodies().iter().map(|body| row(body).collect::<Vec<f64>>().try_into().unwrap());
+                rows.collect()
+            };
+            let expected = moved(1.0, 1.0);
+            for power in [-15, 9, 20] {
+                let [length, unit] = [4.0_f64, 8.0].map(|base| base.powi(power));
+                assert!(moved(length, unit) == expected, "{order:?}, {semi_major_axis}, 4^{power}");
+            }
+        }
+    }
+}
+
+#[test]
+fn masses_may_change_where_a_member_without_mass_was_added_first() {
+    let mut cluster = cluster(Order::Sixth, Choices { subsystem_radius: 1e-2, ..WITH });
+    let bodies = [
+        body(1, 0.0, [1e-3, 0.0, 0.0], [0.0, 30.0, 0.0]),
+        body(2, 1.0, [0.0; 3], [0.0; 3]),
+        body(3, 0.1, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+        body(4, 0.2, [2e-3, 1e-3, 0.0], [0.0, 10.0, 0.0]),
+    ];
+    cluster.add(&bodies).unwrap();
+    evolve(&mut cluster, 0.001);
+    cluster.change(&[(2, Change { mass: Some(1.1), ..Change::default() })]).unwrap();
+    let expected = Energies::new(&cluster.setup.clone(), 1.0, 0.0).unwrap().of(cluster.bodies()).unwrap();
+    let found = cluster.energies().unwrap();
+    assert!((found.kinetic / expected.kinetic - 1.0).abs() < 1e-12, "{found:?} {expected:?}");
+    assert!((found.potential / expected.potential - 1.0).abs() < 1e-12, "{found:?} {expected:?}");
+    // A body that loses its mass changes the numbers of others, whose distances keep their digits.
+    let axis = |cluster: &mut Cluster| cluster.binaries().unwrap()[0].orbit.semi_major_axis;
+    let mut cluster = self::cluster(Order::Sixth, WITH);
+    cluster
+        .add(&[body(1, 0.5, [1.0, 0.0, 0.0], [0.0; 3]), body(2, 0.5, [1.0 + 1e-9, 0.0, 0.0], [0.0, 3e4, 0.0])])
+        .unwrap();
+    cluster.add(&[body(3, 1e-9, [-1.0, 0.0, 0.0], [0.0; 3]), body(4, 1e-9, [0.0, 5.0, 0.0], [0.0; 3])]).unwrap();
+    evolve(&mut cluster, 0.01);
+    cluster.change(&[(1, Change { mass: Some(0.0), ..Change::default() })]).unwrap();
+    let before = axis(&mut cluster);
+    evolve(&mut cluster, 0.01 + 1e-15);
+    assert!((axis(&mut cluster) / before - 1.0).abs() < 1e-12, "{before:e}");
+}
+
+#[test]
+fn members_in_one_place_are_an_error_that_names_them() {
+    for (order, mass) in [(Order::Fourth, 0.1), (Order::Sixth, 0.1), (Order::Eighth, 0.0)] {
+        let mut cluster = cluster(order, Choices { subsystem_radius: 1e-2, ..WITH });
+        let twin = |name: i64| body(name, mass, [1e-3, 0.0, 0.0], [0.0, 31.0, 0.0]);
+        let far = body(10, 1.0, [1.0, 1.0, 1.0], [0.0; 3]);
+        cluster.add(&[body(9, 0.0, [-1.0; 3], [0.0; 3]), far, body(30, 1.0, [0.0; 3], [0.0; 3])]).unwrap();
+        cluster.add(&[twin(40), twin(50)]).unwrap();
+        let error = cluster.evolve(1e-3, None, &mut |_, _| true).unwrap_err();
+        assert!(error.to_string().contains("bodies 40 and 50 have the same position"), "{order:?}: {error}");
+    }
+}
+
+#[test]
+fn large_bodies_that_pass_a_binary_touch_its_members() {
+    let collision = |order: Order, radius: f64, radii: [f64; 3], speed: f64| {
+        let mut cluster = cluster(order, Choices { subsystem_radius: radius, ..WITH });
+        let around = 0.5 * 1e-3_f64.sqrt().recip();
+        let mut bodies = [
+            body(1, 0.5, [5e-4, 0.0, 0.0], [0.0, around, 0.0]),
+            body(2, 0.5, [-5e-4, 0.0, 0.0], [0.0, -around, 0.0]),
+            body(3, 1e-6, [0.3, 0.01, 0.0], [-speed, 0.0, 0.0]),
+        ];
+        bodies.iter_mut().zip(radii).for_each(|((_, body), radius)| body.radius = Some(radius));
+        cluster.add(&bodies).unwrap();
+        let end = cluster.evolve(0.6 / speed, None, &mut |_, _| true).unwrap().end;
+        (end == EvolutionEnd::Encounter).then(|| cluster.encounters()[0])
+    };
+    let (with, without) = (1e-3, 0.0);
+    for order in [Order::Fourth, Order::Sixth, Order::Eighth] {
+        for radii in [[0.0, 0.0, 0.02], [0.0, 4e-4, 0.012]] {
+            for speed in [100.0, 20.0] {
+                let of = format!("{order:?} {radii:?} {speed}");
+                let found = collision(order, with, radii, speed).unwrap_or_else(|| panic!("{of}: none"));
+                let expected = collision(order, without, radii, speed).unwrap();
+                // Where members are in their orbit, a step may hide; and what is told is the least distance
+                // in a step.
+                let way = speed * (found.time - expected.time).abs();
+                let sizes = found.bodies.map(|name| radii[name as usize - 1]);
+                assert!(found.kind == EncounterKind::Collision && way < 0.02, "{of}: {found:?} {expected:?}");
+                assert!(found.bodies[0] < 3 && found.bodies[1] == 3, "{of}: {found:?}");
+                assert!(found.distance <= sizes[0] + sizes[1], "{of}: {found:?}");
+            }
+        }
+        assert_eq!(collision(order, with, [0.0, 0.0, 8e-3], 100.0), None);
+    }
+}

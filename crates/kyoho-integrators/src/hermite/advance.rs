@@ -137,7 +137,7 @@ impl Hermite {
         } else {
             self.group_systems.sum(grouped, time, members, sink)?
         };
-        let inside = inside.transpose()?.unwrap_or_default();
+        let inside = inside.transpose().map_err(|error| numbering.named(error))?.unwrap_or_default();
         let is_watched = members.len() <= WATCHED;
         let nearest = closer(self.approach.filter(|_| !is_watched), time, members, &forces);
         self.approach = nearer(self.approach, nearest);

@@ -2,12 +2,17 @@
 //!
 //! Two bodies are looked at in the shorter one of their steps, at the end of which the other one is
 //! advanced too or its prediction is known. So all their time is looked at, piece by piece.
+//!
+//! Members of a subsystem meet one another in it ([`super::subsystems`]). Others meet them on the way of its
+//! centre, beside which they stay where they are at the end of the step: whoever comes within 5 extents of
+//! it becomes a member, so that only bodies meet so whose radii are larger than that.
 
 use kyoho_core::{Result, memory};
 
-use crate::body::Body;
+use crate::body::{Body, Vector, vector};
 use crate::encounters::Encounters;
 use crate::numbering::Numbering;
+use crate::subsystems::Subsystem;
 use crate::sweeps::{Path, Sphere, Spheres};
 
 use super::block::{Block, Moving};
@@ -39,29 +44,68 @@ pub struct Bodies<'a> {
     pub subsystems: Option<&'a Subsystems>,
 }
 
+/// A body alone, or a member of a subsystem.
+struct Part {
+    number: usize,
+    /// Where it is from the centre of its subsystem.
+    offset: Vector,
+    radius: f64,
+}
+
 impl Bodies<'_> {
     fn radius(&self, number: usize) -> f64 {
         self.encounters.radii()[self.numbering.place(number)]
     }
 
-    /// Whether a body is alone: those in subsystems meet others of these.
-    fn is_alone(&self, number: usize) -> bool {
-        let is_member = |of: &Subsystems| of.is_hidden(number) || of.of_centre(number).is_some();
-        !self.subsystems.is_some_and(is_member)
+    /// Returns the subsystem whose centre has a number.
+    fn subsystem(&self, number: usize) -> Option<&Subsystem> {
+        self.subsystems.and_then(|subsystems| subsystems.of_centre(number))
+    }
+
+    fn is_hidden(&self, number: usize) -> bool {
+        self.subsystems.is_some_and(|subsystems| subsystems.is_hidden(number))
+    }
+
+    /// Returns how far bodies under a number reach from where it is, and whether some have a radius.
+    fn reach(&self, number: usize) -> (f64, bool) {
+        let Some((subsystem, subsystems)) = self.subsystem(number).zip(self.subsystems) else {
+            let radius = if self.is_hidden(number) { 0.0 } else { self.radius(number) };
+            return (radius, radius > 0.0);
+        };
+        let radius = subsystem.members.iter().map(|member| self.radius(*member)).fold(0.0, f64::max);
+        (subsystem.extent(subsystems.leave()) + radius, radius > 0.0)
+    }
+
+    /// Passes on the bodies that stand under a number at a time: one alone, the members of a subsystem, or
+    /// none, where a centre stands for a member. Members are where they are at that time, as their centre
+    /// moves on.
+    fn each_part(
+        &self,
+        (gravity, number): (f64, usize),
+        time: f64,
+        pass: &mut dyn FnMut(Part) -> Result<()>,
+    ) -> Result<()> {
+        let Some(subsystem) = self.subsystem(number) else {
+            let alone = Part { number, offset: [0.0; 3], radius: self.radius(number) };
+            return if self.is_hidden(number) { Ok(()) } else { pass(alone) };
+        };
+        let inner = subsystem.at(gravity, time)?;
+        let parts = subsystem.members.iter().zip(inner.positions);
+        parts.into_iter().try_for_each(|(&number, offset)| pass(Part { number, offset, radius: self.radius(number) }))
     }
 
     /// Returns a sphere round the path of a body in its next step.
     fn sphere(&self, number: usize) -> Sphere {
         let body = &self.moving[number].body;
         let sphere = Path::of(body, &predicted(body, body.step), body.step).sphere(0.0);
-        Sphere { radius: (1.0 + MARGIN) * sphere.radius + self.radius(number), ..sphere }
+        Sphere { radius: (1.0 + MARGIN) * sphere.radius + self.reach(number).0, ..sphere }
     }
 }
 
 impl Collisions {
     /// Begins with the first steps of all bodies.
     pub fn begin(&mut self, bodies: Bodies) -> Result<()> {
-        self.spheres.begin((0..bodies.moving.len()).map(|number| (bodies.sphere(number), bodies.radius(number) > 0.0)))
+        self.spheres.begin((0..bodies.moving.len()).map(|number| (bodies.sphere(number), bodies.reach(number).1)))
     }
 
     /// Remembers the members of a block before they are advanced.
@@ -90,18 +134,16 @@ impl Collisions {
         let mut slack = 0.0f64;
         for (number, before) in members.iter().zip(&self.before) {
             let path = Path::of(before, &bodies.moving[*number].body, before.step);
-            let sphere = path.sphere(bodies.radius(*number));
+            let sphere = path.sphere(bodies.reach(*number).0);
             slack = slack.max(sphere.beyond(self.spheres.of(*number)));
             self.paths.push((path, sphere));
         }
-        for (place, number) in members.iter().enumerate().filter(|(_, number)| bodies.is_alone(**number)) {
-            let (step, radius) = (self.before[place].step, bodies.radius(*number));
+        let (gravity, time) = (block.plan.gravity, block.now * interval);
+        for (place, number) in members.iter().enumerate().filter(|(_, number)| !bodies.is_hidden(**number)) {
+            let step = self.before[place].step;
             let (path, sphere) = &self.paths[place];
             let asked = Sphere { radius: sphere.radius + slack, ..*sphere };
-            self.spheres.each_near(&asked, radius > 0.0, |other| {
-                if !bodies.is_alone(other) {
-                    return Ok(());
-                }
+            self.spheres.each_near(&asked, bodies.reach(*number).1, |other| {
                 let there = match members.binary_search(&other) {
                     Ok(member) => {
                         let before = &self.before[member];
@@ -118,13 +160,17 @@ impl Collisions {
                     }
                     Err(_) => return Ok(()),
                 };
-                match path.against(&there).nearest(radius + bodies.radius(other)) {
-                    Some((distance, part)) => {
-                        let time = block.now * interval - (1.0 - part) * step;
-                        memory::push(&mut found, ([*number, other], distance, time), "encounters")
-                    }
-                    None => Ok(()),
-                }
+                let between = path.against(&there);
+                bodies.each_part((gravity, *number), time, &mut |one| {
+                    bodies.each_part((gravity, other), time, &mut |another| {
+                        let between = between.beside(&vector(|k| one.offset[k] - another.offset[k]));
+                        let Some((distance, part)) = between.nearest(one.radius + another.radius) else {
+                            return Ok(());
+                        };
+                        let met = ([one.number, another.number], distance, time - (1.0 - part) * step);
+                        memory::push(&mut found, met, "encounters")
+                    })
+                })
             })?;
         }
         if go_on {

@@ -21,7 +21,8 @@ impl Hermite {
         if let Some(subsystems) = &mut self.subsystems {
             let (bodies, numbering) = (&self.bodies, &self.numbering);
             subsystems.rename(|place| numbering.number(place));
-            subsystems.find(bodies.len(), self.plan.gravity, |number| bodies[numbering.place(number)])?;
+            let found = subsystems.find(bodies.len(), self.plan.gravity, |number| bodies[numbering.place(number)]);
+            found.map_err(|error| numbering.named(error))?;
         }
         self.set_out();
         let before = Kept::of(self.moving.iter().map(|moving| &moving.body))?;

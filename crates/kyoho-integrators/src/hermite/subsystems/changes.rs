@@ -63,6 +63,7 @@ impl Subsystems {
                     Subsystem::joined(&alone)?
                 }
             };
+            subsystem.require_apart()?;
             subsystem.average(gravity, self.leave());
             if kept.is_none() {
                 let near = RESOLVED * subsystem.extent(self.leave());
@@ -271,6 +272,7 @@ impl Hermite {
             }
             let joined = Subsystem::joined(&parts)?;
             subsystems.require_few(joined.members.len())?;
+            joined.require_apart().map_err(|error| self.numbering.named(error))?;
             memory::push(&mut made, joined, WHAT)?;
         }
         if !made.is_empty() {

@@ -37,6 +37,7 @@ impl Step<'_> {
         if self.step <= 0.0 {
             return Ok(contacts);
         }
+        subsystem.require_apart()?;
         let passed = self.advance_averaged(subsystem, &mut contacts)?;
         if passed < self.step {
             let mut way = Way { step: self, began: subsystem.time, at: passed, stops: true, contacts: &mut contacts };
@@ -118,10 +119,9 @@ impl Way<'_> {
                 }
             };
             let bodies = pair.map(|row| numbers[row]);
-            let distance = match kind {
-                EncounterKind::Merger => length(&vector(|k| inner.positions[pair[1]][k] - inner.positions[pair[0]][k])),
-                _ => touch(inner, pair),
-            };
+            let apart = length(&vector(|k| inner.positions[pair[1]][k] - inner.positions[pair[0]][k]));
+            // Bodies that touch where they are may be nearer.
+            let distance = if kind == EncounterKind::Merger { apart } else { apart.min(touch(inner, pair)) };
             let found = Encounter { kind, bodies, distance, time: self.began + self.at };
             memory::push(self.contacts, found, WHAT)?;
             if kind == EncounterKind::Merger {

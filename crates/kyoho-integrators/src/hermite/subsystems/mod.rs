@@ -210,7 +210,7 @@ impl Subsystems {
 
     /// Changes the names of members.
     pub fn rename(&mut self, name: impl Fn(usize) -> usize) {
-        self.all.iter_mut().flat_map(|subsystem| &mut subsystem.members).for_each(|member| *member = name(*member));
+        self.all.iter_mut().for_each(|subsystem| subsystem.rename(&name));
     }
 
     /// Gives subsystems whose centres are among some numbers these as they are under way.
