@@ -93,19 +93,24 @@ impl Hermite {
         Ok(reached)
     }
 
+    /// Whether a device makes block steps where there are no subsystems, unless it does not compute the
+    /// fields. Devices know no laws, no collisions and no groups.
+    pub(super) fn is_for_device(&mut self) -> Result<bool> {
+        let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
+        let is_of_host = collides || !self.laws.is_empty() || !self.grouped.is_one();
+        let (bodies, sources) = (self.moving.len(), self.numbering.sources());
+        if is_of_host || sources == 0 || self.system.team().is_some() {
+            return Ok(false);
+        }
+        Ok(self.system.alone(WHAT)?.makes_block_steps(bodies, sources))
+    }
+
     /// Lets a device make block steps from a time on, at which the bodies between meetings and their
     /// sources are. Returns where they are then. Returns `None`, and changes nothing, where no device makes
-    /// such steps or one fails; devices know no laws, no collisions, no groups, and of fields those that
-    /// they compute as CPUs do. They know no subsystems either, and come back where some may form.
+    /// such steps or one fails; of fields devices know those that they compute as CPUs do. They come back
+    /// where subsystems may form.
     fn steps_on_device(&mut self, from: f64, go_on: &mut GoOn) -> Result<Option<Reached>> {
-        let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
-        let has_more = collides || !self.laws.is_empty();
-        let is_of_host = has_more || !self.grouped.is_one() || self.numbering.sources() == 0;
-        if is_of_host || self.system.team().is_some() {
-            return Ok(None);
-        }
-        let (bodies, sources) = (self.moving.len(), self.numbering.sources());
-        if !self.system.alone(WHAT)?.makes_block_steps(bodies, sources) {
+        if !self.is_for_device()? {
             return Ok(None);
         }
         let added = self.fields.kernel(self.system.alone(WHAT)?.interaction())?;

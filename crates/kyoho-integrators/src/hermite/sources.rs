@@ -16,13 +16,23 @@ impl Hermite {
         let sources = self.numbering.sources();
         self.subsystems.as_mut().map_or(Ok(()), |subsystems| subsystems.see_all(&self.moving))?;
         self.write_to_laws(0..sources, 0.0)?;
+        let is_for_device = self.is_for_device()?;
         let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());
         let source_at = |number: usize| (number, index(subsystems, number), &moving[number].body, 0.0);
         if !self.grouped.is_one() {
             self.group_systems.write(&self.grouped, &self.plan, sources, source_at)?;
             return self.group_systems.keep_sources(&self.grouped);
         }
-        write(&mut self.system, &self.plan, sources, source_at)?;
+        if is_for_device {
+            // It takes them whole, where blocks of the host send what has changed.
+            let Plan { order, gravity, .. } = self.plan;
+            self.system.set_sources(sources, |number| {
+                let (_, index, body, time) = source_at(number);
+                body.source(order, index, gravity, time)
+            })?;
+        } else {
+            write(&mut self.system, &self.plan, sources, source_at)?;
+        }
         self.system.keep_sources_below(sources)
     }
 
