@@ -71,7 +71,9 @@ impl Cluster {
     fn on(system: SharedSystem, choices: Choices) -> Result<Cluster> {
         let (setup, tree) = (system.setup().clone(), system.tree());
         choices.check(setup.order)?;
-        let plan = choices.plan(&setup, tree, (1.0, choices.softening))?;
+        // An evolution makes another one for the time that it takes.
+        let interval = if choices.dt_max > 0.0 { choices.dt_max } else { 1.0 };
+        let plan = choices.plan(&setup, tree, (interval, choices.softening))?;
         let fields = Fields::new(choices.gravity(), setup.threads);
         let mut integrator = super::in_fields(system, &plan, Vec::new(), fields)?;
         integrator.set_subsystems(choices.subsystems())?;

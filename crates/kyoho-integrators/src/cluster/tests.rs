@@ -311,3 +311,15 @@ fn forces_and_nearest_bodies_are_those_of_the_textbook() {
         same(&cluster.forces(&[0]).unwrap(), &[(-6.0, [-6.0, 0.0, 0.0])]);
     }
 }
+
+#[test]
+fn the_longest_step_may_be_as_short_as_the_units_of_time_are_long() {
+    for order in [Order::Second, Order::Fourth] {
+        let unit = 2.0_f64.powi(-60);
+        let mut cluster = cluster(order, Choices { dt_max: unit / 2.0, ..Choices::default() });
+        let at = |side: f64| [side * unit, 0.0, 0.0];
+        cluster.add(&[body(1, unit, at(1.0), [0.0; 3]), body(2, unit, at(-1.0), [0.0; 3])]).unwrap();
+        let end = cluster.evolve(unit, None, &mut |_, _| true).unwrap().end;
+        assert_eq!(end, EvolutionEnd::Time, "{order:?}");
+    }
+}
