@@ -237,7 +237,7 @@ impl Hermite {
         let Changes { fresh, others } = changes;
         self.forget_wanted(&fresh);
         for (place, &number) in self.members.iter().enumerate() {
-            if self.wanted[place] > 0.0 {
+            if self.is_as_before(number, &fresh) {
                 self.schedule.put(number, self.due[place])?;
             }
         }
@@ -251,10 +251,16 @@ impl Hermite {
     /// Forgets the steps that members of a block want where others stand under their numbers now.
     pub(super) fn forget_wanted(&mut self, fresh: &[usize]) {
         for (place, &number) in self.members.iter().enumerate() {
-            if self.is_hidden(number) || fresh.binary_search(&number).is_ok() {
+            if !self.is_as_before(number, fresh) {
                 self.wanted[place] = 0.0;
             }
         }
+    }
+
+    /// Whether the same body stands under a number as before subsystems formed and parted, of which some
+    /// bodies are fresh.
+    fn is_as_before(&self, number: usize, fresh: &[usize]) -> bool {
+        !self.is_hidden(number) && fresh.binary_search(&number).is_err()
     }
 
     /// Finds the forces and first steps of bodies that are new at a time, and schedules them.
