@@ -448,3 +448,40 @@ fn large_bodies_that_pass_a_binary_touch_its_members() {
         assert_eq!(collision(order, with, [0.0, 0.0, 8e-3], 100.0), None);
     }
 }
+
+/// Two bodies on a circle of this separation, and a third, if it has a mass, ten times as far away.
+fn tight(separation: f64, third: f64) -> Vec<(i64, Change)> {
+    let mass = 0.5 + third;
+    let (half, wide) = (0.5 * (0.5 / separation).sqrt(), (mass / (10.0 * separation)).sqrt());
+    let away = |part: f64| ([part * 10.0 * separation, 0.0, 0.0], [0.0, part * wide, 0.0]);
+    let (centre, velocity) = away(-third / mass);
+    let of_pair = |name: i64, side: f64| {
+        let position = [centre[0] + 0.5 * side * separation, 0.0, 0.0];
+        body(name, 0.25, position, [0.0, velocity[1] + side * half, 0.0])
+    };
+    let (position, velocity) = away(0.5 / mass);
+    let mut bodies = vec![of_pair(1, 1.0), of_pair(2, -1.0)];
+    bodies.extend((third > 0.0).then(|| body(3, third, position, velocity)));
+    bodies
+}
+
+/// The force of a hard binary or a tight triple on a body far away has derivatives of their periods, which
+/// are far below the body's steps.
+#[test]
+fn tight_bodies_move_others_far_away_by_their_mass() {
+    for order in [Order::Fourth, Order::Sixth, Order::Eighth] {
+        // Steps of order 8 do not see a binary that is far away, which therefore has to be a subsystem.
+        let radius = if order == Order::Eighth { 2e-3 } else { 0.0 };
+        for (separation, third, subsystem_radius) in [(1e-3, 0.05, 0.02), (1e-4, 0.05, 2e-3), (1e-4, 0.0, radius)] {
+            let mut cluster = cluster(order, Choices { subsystem_radius, ..WITH });
+            cluster.add(&tight(separation, third)).unwrap();
+            cluster.add(&[body(4, 0.45, [2.0, 0.0, 0.0], [0.0, 0.7, 0.0])]).unwrap();
+            evolve(&mut cluster, 0.01);
+            let gained = (0.5 + third) / 4.0 * 0.01;
+            let velocity = cluster.bodies().iter().find(|body| body.mass == 0.45).unwrap().velocity;
+            // It has come 0.007 far in y.
+            let error = length(&[velocity[0] + gained, velocity[1] - 0.7 + 0.25 * gained * 0.007, velocity[2]]);
+            assert!(error < 1e-7, "{order:?}, {separation:e}, {third}: {error:e}");
+        }
+    }
+}

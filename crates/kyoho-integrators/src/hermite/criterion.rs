@@ -24,6 +24,10 @@ const NOISE: f64 = 0.25;
 /// derivatives.
 const FIRST: f64 = 0.02;
 
+/// The part of the time in which the second derivative would change the acceleration that a first step of
+/// these orders may take.
+const SHORT: f64 = 0.1;
+
 impl Criterion {
     /// Returns the criterion of a plan. The average with Aarseth's criterion is that of HiGPUs
     /// (Capuzzo-Dolcetta & Spera 2013, Computer Physics Communications 184, 2528).
@@ -64,12 +68,14 @@ impl Criterion {
 
     /// Returns the first step, for which no higher derivatives are known. It is `eta / 2` of the
     /// time in which the acceleration changes, or of the time of free fall over the softened
-    /// distance to the nearest body, which also serves for bodies at rest.
+    /// distance to the nearest body, which also serves for bodies at rest. Higher orders use the second
+    /// derivative, which a hard binary dominates however far it is.
     pub fn first(&self, scheme: &Scheme, body: &Body, distance: f64) -> f64 {
-        let (a, j) = (length(&body.derivatives[0]), length(&body.derivatives[1]));
+        let [a, j, second, _] = [0, 1, 2, 3].map(|term| length(&body.derivatives[term]));
         let change = if j > 0.0 { a / j } else { f64::INFINITY };
         let fall = if a > 0.0 { (distance / a).sqrt() } else { f64::INFINITY };
-        self.first_of(scheme, change.min(fall))
+        let longest = if scheme.given() > 2 && second > 0.0 { SHORT * (a / second).sqrt() } else { f64::INFINITY };
+        self.first_of(scheme, change.min(fall)).min(longest)
     }
 
     /// Returns the first step of a body whose acceleration changes in a time.

@@ -5,6 +5,7 @@ use kyoho_core::Result;
 use kyoho_few_body::averaged::Tensor;
 
 use super::RESOLVED;
+use super::levels::{Level, levels};
 use super::reaction::{inner_motion, pull, quadrupole};
 use super::surroundings::square;
 use crate::body::{Vector, vector};
@@ -57,6 +58,8 @@ pub struct Acting {
     /// How it acts on nearer bodies: by each member, of a mass times the gravitational constant, with its
     /// motion around the centre. Without members the quadrupole acts on these too.
     pub members: Vec<(f64, [Vector; MOST])>,
+    /// How the members move for others.
+    levels: Vec<Level>,
 }
 
 impl Acting {
@@ -77,11 +80,32 @@ impl Acting {
         if quadrupole.is_none() || subsystem.is_close && subsystem.time == time {
             members = inner_motion(gravity, &subsystem.at(gravity, time)?)?;
         }
-        Ok(Acting { at, strength: gravity * mass * extent * extent, least_part, quadrupole, members })
+        let strength = gravity * mass * extent * extent;
+        Ok(Acting { at, strength, least_part, quadrupole, members, levels: Vec::new() })
     }
 
-    /// Adds what the subsystem gives a body there, times a factor, in so many terms.
-    pub fn add(&self, terms: usize, sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
+    /// Returns where its centre is.
+    pub fn at(&self) -> &Vector {
+        &self.at[0]
+    }
+
+    /// Finds out how the members, whose motion is known now, move for others.
+    pub fn level(&mut self) -> Result<()> {
+        self.levels = levels(&self.members)?;
+        Ok(())
+    }
+
+    /// Returns masses of the members times the gravitational constant and their motions around the centre as
+    /// they are for a body of a step, or of none yet, at a distance, whose square is given.
+    pub fn members_for(&self, step: f64, distance2: f64) -> impl Iterator<Item = (f64, &[Vector; MOST])> {
+        let level = self.levels.iter().rfind(|level| level.is_for(step, distance2));
+        let motions = level.map_or(&[][..], |level| &level.motions);
+        self.members.iter().map(|(mass, _)| *mass).zip(motions)
+    }
+
+    /// Adds what the subsystem gives a body there, times a factor, in so many terms, to the derivatives of a
+    /// body of a step.
+    pub fn add(&self, (terms, step): (usize, f64), sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
         if !counts_for(&sums[0], (factor * self.strength, self.least_part), &there[0], &self.at[0]) {
             return;
         }
@@ -91,9 +115,9 @@ impl Acting {
         if let Some((products, reduced, _)) = far {
             return add(sums, factor, &quadrupole(terms, &products, reduced, &from));
         }
-        for (mass, motion) in &self.members {
+        for (mass, motion) in self.members_for(step, distance2) {
             let apart = std::array::from_fn(|term| vector(|k| from[term][k] - motion[term][k]));
-            add(sums, factor, &pull(terms, *mass, &apart));
+            add(sums, factor, &pull(terms, mass, &apart));
         }
         add(sums, -factor, &pull(terms, self.mass(), &from));
     }

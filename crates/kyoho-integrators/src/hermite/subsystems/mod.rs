@@ -9,6 +9,7 @@
 mod acting;
 mod changes;
 mod inner;
+mod levels;
 mod partners;
 mod reaction;
 mod seen;
@@ -432,7 +433,7 @@ impl Reacting<'_> {
     /// Adds to the derivatives of a number's velocity what subsystems give it.
     fn add(&self, number: usize, sums: &mut [Vector; MOST], selected: &mut Vec<usize>) -> Result<()> {
         let Reacting { subsystems, block, moving, .. } = *self;
-        let terms = block.scheme.given();
+        let of_sink = (block.scheme.given(), moving[number].body.step);
         let there = &moving[number].body.position;
         // As of `counts_for`, without the squares.
         let least = least_part(block.plan.precision) * length(&sums[0]);
@@ -446,14 +447,15 @@ impl Reacting<'_> {
             let here = here.get_or_insert_with(|| self.at(number));
             let own = subsystems.of_centre(number).and_then(|_| self.acting(number));
             let Some(own) = own.filter(|own| !own.members.is_empty()) else {
-                acting.add(terms, sums, 1.0, here);
+                acting.add(of_sink, sums, 1.0, here);
                 continue;
             };
             // The centre moves as the mean of its members.
             let total = own.mass();
-            for (mass, motion) in &own.members {
+            let distance2 = square(&vector(|k| here[0][k] - acting.at()[k]));
+            for (mass, motion) in own.members_for(of_sink.1, distance2) {
                 let there = std::array::from_fn(|term| vector(|k| here[term][k] + motion[term][k]));
-                acting.add(terms, sums, mass / total, &there);
+                acting.add(of_sink, sums, mass / total, &there);
             }
         }
         let Some(subsystem) = subsystems.of_centre(number) else { return Ok(()) };
@@ -465,7 +467,7 @@ impl Reacting<'_> {
         for &other in selected.iter().filter(|other| **other != number) {
             let Some(acting) = self.acting(number) else { continue };
             let part = -moving[other].body.mass / subsystem.centre.mass;
-            acting.add(terms, sums, part, &self.at(other));
+            acting.add(of_sink, sums, part, &self.at(other));
         }
         Ok(())
     }
@@ -502,6 +504,7 @@ impl Reacting<'_> {
                 (square(&from[0]) < near2).then_some((gravity * moving[other].body.mass, from))
             });
             add_tides(&mut one.members, others);
+            one.level()?;
         }
         Ok(one)
     }
