@@ -151,6 +151,26 @@ fn the_integrand_of_the_box_has_thirty_digits_in_double_double() {
 }
 
 #[test]
+fn argmin_and_argmax_name_the_first_source_whatever_its_key() {
+    let text = "pair p\nj level: u32, sign: i32, way: f64, id: u32\n\
+        result a: u32 argmax, b: u32 argmin, c: u32 argmax, d: u32 argmin, none: u32 argmin\nbody\n\
+        a argmax= j.level, j.id\nb argmin= 4294967295 - j.level, j.id\nc argmax= j.sign, j.id\n\
+        d argmin= 1 / abs(j.way), j.id\nskip if j.id < 100\nnone argmin= j.way, j.id\n";
+    let mut kernel = kernel(text, Options::default());
+    let count = 700;
+    let ids: Vec<f64> = (0..count).map(|id| if id == 0 { 0.0 } else { f64::from(id % 7 + 7) }).collect();
+    set(&mut kernel, "j.level", &vec![0.0; ids.len()], 1);
+    set(&mut kernel, "j.sign", &vec![-2147483648.0; ids.len()], 1);
+    set(&mut kernel, "j.way", &vec![0.0; ids.len()], 1);
+    set(&mut kernel, "j.id", &ids, 1);
+    kernel.run(Some(2), None).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        assert_eq!(found(&kernel, name), [0.0; 2], "{name}");
+    }
+    assert_eq!(found(&kernel, "none"), [4294967295.0; 2]);
+}
+
+#[test]
 fn each_way_of_joining_terms_finds_what_it_says() {
     let body = "skip if j.id == 3\n\
         least min= j.a\ngreatest max= j.a\nnumber count= j.a > 0\nsome any= j.a > 10\n\

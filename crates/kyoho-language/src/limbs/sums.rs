@@ -180,9 +180,9 @@ impl<'a> Sums<'a> {
         let of = self.lowering.program.nodes[named].scalar;
         let values = self.kept(of, unnamed(of));
         let [place, _] = self.kept(Scalar::U32, Number::U32(u32::MAX));
-        let better = self.better(list, is_min, keys, scalar, key);
-        let both = both(list, condition, better);
         let address = list.borrow_mut().add(Op::Input(Input::Limb(LimbInput::Address)), Scalar::U32);
+        let taken = self.comes_before(list, is_min, (keys, scalar, key), (place, address));
+        let both = both(list, condition, taken);
         let mut changes = [pairs(keys, key, scalar), pairs(values, value, of)].concat();
         changes.push((place, address));
         self.update(0, changes, Some(both));
@@ -193,19 +193,30 @@ impl<'a> Sums<'a> {
         };
         let (other_key, other_value) = (others(keys, scalar), others(values, of));
         let other_place = other(join, place, Scalar::U32);
-        let better = self.better(join, is_min, keys, scalar, other_key);
-        let mine = keys.map(|number| variable(join, number, scalar.limb().unwrap_or(scalar)));
-        let place_before = variable(join, place, Scalar::U32);
-        let mut builder = join.borrow_mut();
-        let equal = compared(&mut builder, Comparison::Equal, mine, other_key, scalar);
-        let earlier = builder.add(Op::Compare(Comparison::Less, other_place, place_before), Scalar::Bool);
-        let earlier = builder.add(Op::And(equal, earlier), Scalar::Bool);
-        let taken = builder.add(Op::Or(better, earlier), Scalar::Bool);
-        drop(builder);
+        let taken = self.comes_before(join, is_min, (keys, scalar, other_key), (place, other_place));
         let mut changes = [pairs(keys, other_key, scalar), pairs(values, other_value, of)].concat();
         changes.push((place, other_place));
         self.update(2, changes, Some(taken));
         (values, of)
+    }
+
+    /// Whether a key is better than that of the variables, or has an address before theirs and is as good. So
+    /// the first source is named also where its key is the one that variables begin with.
+    fn comes_before(
+        &self,
+        list: &RefCell<Builder>,
+        is_min: bool,
+        (keys, scalar, key): ([usize; 2], Scalar, [Id; 2]),
+        (place, address): (usize, Id),
+    ) -> Id {
+        let better = self.better(list, is_min, keys, scalar, key);
+        let mine = keys.map(|number| variable(list, number, scalar.limb().unwrap_or(scalar)));
+        let place_before = variable(list, place, Scalar::U32);
+        let mut builder = list.borrow_mut();
+        let equal = compared(&mut builder, Comparison::Equal, mine, key, scalar);
+        let earlier = builder.add(Op::Compare(Comparison::Less, address, place_before), Scalar::Bool);
+        let earlier = builder.add(Op::And(equal, earlier), Scalar::Bool);
+        builder.add(Op::Or(better, earlier), Scalar::Bool)
     }
 
     /// Whether a number is better than that of the variables.

@@ -251,8 +251,9 @@ impl Run<'_> {
                     partial.number = join_numbers(kept, partial.number, term);
                     continue;
                 };
-                // The source is looked for only if it is the best so far.
-                if is_better(kept, term, partial.number)
+                // The source is looked for only if it is the best so far, or the first.
+                let is_first = partial.address == usize::MAX;
+                if (is_first || is_better(kept, term, partial.number))
                     && let Some(lane) = block.find(kept.scalar, key, count, *joined, kept.condition)
                 {
                     let named = block.get(scalar, value, lane);
