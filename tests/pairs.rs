@@ -271,6 +271,17 @@ fn texts_of_very_many_operations_are_explained_and_refused_by_gpus() {
 }
 
 #[test]
+fn lines_go_on_after_operators_and_empty_loops_are_nothing() {
+    let text = "pair p\ni x: vec3<f64>\nj x: vec3<f64>\nresult n: f64 sum\nbody\nskip if j.x.x >\n3\n\
+        for a in 0..9000\nfor b in 0..16384\nend\nend\nn += 1\n";
+    let mut kernel = kernel(text, Options::default());
+    set(&mut kernel, "i.x", &[0.0; 3], 3);
+    set(&mut kernel, "j.x", &[[1.0, 0.0, 0.0], [4.0, 0.0, 0.0]].concat(), 3);
+    kernel.run(None, None).unwrap();
+    assert_eq!(found(&kernel, "n"), [1.0]);
+}
+
+#[test]
 fn errors_say_where_what_and_what_is_allowed() {
     let sum = "sum: f64 sum";
     for (body, expected) in [
@@ -282,6 +293,8 @@ fn errors_say_where_what_and_what_is_allowed() {
         ("x = sum + 1", "'sum' is a result, which cannot be read"),
         ("sum += i.v", "line 7, column 8: 'sum' is f64, and the term is vec3<f64>; allowed: a term of f64"),
         ("sum += i.q", "'sum' is f64, and the term is dd; allowed: a term of f64; f64(...) rounds"),
+        ("sum += i.a > 3", "allowed: a term of f64; select(condition, a, b) makes one of a condition"),
+        ("sum += pow(0 - 1, 0.5) * i.a", "a constant that is infinite or no number"),
         ("sum += i.v + i.a", "cannot add vec3<f64> and f64"),
         ("sum += i.v * j.v", "cannot multiply vec3<f64> and vec3<f64>; allowed: a vector and a number; or dot(a, b)"),
         ("sum += i.s + i.n", "cannot add f32 and u32"),

@@ -121,7 +121,7 @@ fn of_two(lowering: &mut Lowering, two: Two, a: &Value, b: &Value, place: Place)
     {
         let operands = [x[0], y[0]];
         let number = compute(Op::Two(two, 0, 1), Scalar::Dd, |operand| Number::Dd(operands[operand])).widened();
-        return Ok(Value::constant(number, *a && *b && two != Two::Pow));
+        return lowering.finite(Value::constant(number, *a && *b && two != Two::Pow), place);
     }
     let (a, b) = values::unified(&mut lowering.list, &format!("take {} of", two.name()), a, b, place)?;
     if a.of.width != b.of.width || (two == Two::Pow && a.of.width > 1) {

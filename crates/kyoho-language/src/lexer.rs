@@ -90,7 +90,9 @@ pub fn words(text: &str) -> Checked<Vec<(Word, Place)>> {
             }
         }
         let goes_on = match words.last() {
-            Some((Word::Sign(sign), _)) => !matches!(*sign, ")" | "]" | ">" | "}"),
+            // This one ends a type, as in vec3<f64>, or compares.
+            Some((Word::Sign(">"), _)) => !matches!(words[..], [.., (Word::Sign("<"), _), _, _]),
+            Some((Word::Sign(sign), _)) => !matches!(*sign, ")" | "]" | "}"),
             Some((Word::End, _)) | None => true,
             _ => false,
         };

@@ -244,7 +244,9 @@ impl Lowering<'_> {
             let found = format!("a loop over {} numbers", to - from);
             return Err(Fault::new(place, found, format!("at most {MAX_STEPS}")));
         }
-        for number in from..to {
+        // Nothing in the body is nothing in each turn.
+        let end = if body.is_empty() { to.min(from + 1) } else { to };
+        for number in from..end {
             let count = self.names.len();
             self.new_name(name, Value::constant(Double::from_limb(number as f64), true), place)?;
             self.block(body)?;

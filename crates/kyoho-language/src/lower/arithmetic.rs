@@ -37,7 +37,7 @@ impl Lowering<'_> {
     }
 
     /// Returns a constant if it is finite.
-    fn finite(&self, value: Value, place: Place) -> Checked<Value> {
+    pub(crate) fn finite(&self, value: Value, place: Place) -> Checked<Value> {
         match value {
             Value::Constant { numbers, width, .. } if numbers[..width].iter().any(|n| !n.to_f64().is_finite()) => {
                 Err(Fault::new(place, "a constant that is infinite or no number", "constants that are finite"))

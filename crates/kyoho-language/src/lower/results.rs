@@ -69,7 +69,10 @@ impl Lowering<'_> {
         };
         if !fits || value.width() != field.of.width {
             let found = format!("'{}' is {}, and the term is {}", field.name, field.of, value.shown());
-            let allowed = if value.width() == field.of.width {
+            let is_condition = matches!(value, Value::Typed(typed) if typed.of.scalar == Scalar::Bool);
+            let allowed = if is_condition {
+                format!("a term of {}; select(condition, a, b) makes one of a condition", field.of)
+            } else if value.width() == field.of.width {
                 format!("a term of {}; {}(...) rounds", field.of, field.of.scalar.name())
             } else {
                 format!("a term of {}", field.of)

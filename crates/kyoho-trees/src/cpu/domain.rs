@@ -245,6 +245,9 @@ impl<E: Number> DomainForces for Domain<E> {
     fn expand(&mut self, spread: &Spread, most: usize) -> Result<Vec<Region>> {
         let trees = self.trees.take().ok_or_else(out_of_order)?;
         let settings = self.settings.ok_or_else(out_of_order)?;
+        if !TreeUnits::hold::<E>(spread, settings.softening2) {
+            return Err(spread.too_wide(self.interaction.precision));
+        }
         let units = TreeUnits::new::<E>(spread, settings.softening2);
         self.is_on_device &= spread.is_for_gpus(&self.cube) && !units.has_tiny_cells;
         let cells = self.on_device(|device, host| device.cells(host, &units, &settings))?;

@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::cells::Cell;
 use crate::criterion::Criterion;
 use crate::cube::{Cube, LEVELS, exponent_of, power_of_two};
-use kyoho_core::{BufferPool, Pooled, Result, Units, memory};
+use kyoho_core::{BufferPool, Error, Pooled, Precision, Result, Units, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::indices::{factorial, place};
 use kyoho_laws::lanes::MAX_LANES;
@@ -50,6 +50,10 @@ const MOST_LEVELS: usize = 2300;
 /// The rounding of a centre over the extent of a cell from which on dipoles are carried, as a binary
 /// exponent.
 const SEEN: i32 = -20;
+
+/// The unit of length may be so many powers of two above that of most bodies. Beyond this the pulls of near
+/// ones would be no numbers.
+const COARSER: i32 = 20;
 
 /// The largest mass in the units of a tree has this binary exponent; see
 /// [`kyoho_core::Bounds::SINGLE`].
@@ -123,6 +127,14 @@ impl Spread {
         self.has_negative == 0 && self.side >= cube.exponent - DEEPEST_ON_GPUS
     }
 
+    /// Returns the error that a body is too far away beside the distances of most.
+    pub fn too_wide(&self, precision: Precision) -> Error {
+        let (what, precision) = ("the farthest coordinate of a source of the tree".into(), precision.name());
+        let allowed =
+            format!("below {:e} beside the distances of most, or precision double", power_of_two(self.side + 80));
+        Error::OutOfRange { what, value: self.farthest, precision, allowed }
+    }
+
     /// Returns what the units of the trees of several ranks follow from. It sorts them.
     pub fn joined(spreads: &mut [Spread]) -> Spread {
         spreads.sort_unstable_by_key(|spread| -spread.side);
@@ -145,18 +157,32 @@ impl Spread {
 }
 
 impl TreeUnits {
+    /// Whether numbers hold the distances of most bodies of a tree beside that of the farthest one; those of
+    /// 64 bits do.
+    pub fn hold<E: Number>(spread: &Spread, softening2: f64) -> bool {
+        let (fine, coarse) = Self::lengths::<E>(spread, softening2);
+        size_of::<E>() == 8 || coarse - fine <= COARSER
+    }
+
+    /// Returns the binary exponents of the unit of length that most bodies want, and of the least one for
+    /// which all coordinates are in range.
+    fn lengths<E: Number>(spread: &Spread, softening2: f64) -> (i32, i32) {
+        // A body may be as many powers of two of a leaf's size away as the squares, cubes and masses of
+        // these distances are numbers.
+        let reach = if size_of::<E>() == 4 { 60 } else { 150 };
+        let softening = exponent_of(softening2) / 2;
+        ((spread.side + 2).max(softening - 8), exponent_of(spread.farthest) - reach)
+    }
+
     /// Returns the units for a tree of sources.
     pub fn new<E: Number>(spread: &Spread, softening2: f64) -> TreeUnits {
         // Derivatives of the order 4, moments of the order 6 and sums of 2^31 bodies stay in range.
         // Higher orders have a least distance of their own in single precision (`least_s2`).
-        // A body may be as many powers of two of a leaf's size away as the squares, cubes and masses of
-        // these distances are numbers; a centre, of two numbers of 32 bits or one of 64, is rounded to so
-        // many.
-        let (low, high, reach, digits) = if size_of::<E>() == 4 { (-11, 14, 60, 48) } else { (-100, 100, 150, 53) };
-        // Coordinates and the softening stay in range too.
-        let softening = exponent_of(softening2) / 2;
+        // A centre, of two numbers of 32 bits or one of 64, is rounded to so many digits.
+        let (low, high, digits) = if size_of::<E>() == 4 { (-11, 14, 48) } else { (-100, 100, 53) };
         let farthest = exponent_of(spread.farthest);
-        let length = -(spread.side + 2).max(softening - 8).max(farthest - reach);
+        let (fine, coarse) = Self::lengths::<E>(spread, softening2);
+        let length = -fine.max(coarse);
         let mass = if spread.largest_mass > 0.0 { LARGEST_MASS - exponent_of(spread.largest_mass) } else { 0 };
         let units = Units { mass, length, speed: 0 };
         TreeUnits {

@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use crate::criterion::{self, CUT, Criterion};
-use kyoho_core::Level;
-use kyoho_core::{BufferPool, Interaction, Pooled, Result, memory};
+use kyoho_core::{BufferPool, Error, Interaction, Level, Order, Pooled, Precision, Result, memory};
 use kyoho_hal::threads::Threads;
+use kyoho_laws::catalogue::interaction;
 use kyoho_laws::lanes::MAX_LANES;
 use kyoho_laws::simd::expansions::Number;
-use kyoho_laws::simd::kernel::Kernel;
+use kyoho_laws::simd::kernel::{Kernel, kernel_64, softened_64};
 
 use super::passes::{Passes, Trees};
 use super::sources::{Spread, TreeUnits};
@@ -205,6 +205,9 @@ impl<E: Number> TreeSums<'_, E> {
         let begin = Instant::now();
         let spread = trees.spread(sources.masses, self.threads)?;
         let settings = &Settings { softening2: settings.softening_of_units((sources, sinks), &spread), ..*settings };
+        if !TreeUnits::hold::<E>(&spread, settings.softening2) {
+            return self.sum_in_doubles((sources, sinks), settings, forces);
+        }
         let units = TreeUnits::new::<E>(&spread, settings.softening2);
         let mut passes = Passes::new(self, trees, (sources, sinks), settings, (&spread, units), None)?;
         let (places, alike) = self.places(&passes, (sources, sinks), &[], false)?;
@@ -217,6 +220,23 @@ impl<E: Number> TreeSums<'_, E> {
         counts.add(&passes.second(self, (&places, alike.as_ref()), forces)?);
         counts.seconds[3] = begin.elapsed().as_secs_f64();
         Ok(counts)
+    }
+
+    /// Sums forces in numbers of 64 bits, which hold all distances of bodies.
+    fn sum_in_doubles(
+        &self,
+        (sources, sinks): (Points, Points),
+        settings: &Settings,
+        forces: &mut [[f64; 4]],
+    ) -> Result<Counts> {
+        let of_doubles = interaction(Order::Second, Precision::Double);
+        let kernel = of_doubles.as_ref().and_then(|interaction| kernel_64(settings.level, interaction));
+        let (Some(interaction), Some(plain)) = (&of_doubles, kernel) else {
+            return Err(Error::Internal { what: "there are no forces of order 2 in doubles".into() });
+        };
+        let kernel = if sources.softenings2.is_empty() { plain } else { softened_64(settings.level) };
+        let sums = TreeSums { kernel: &*kernel, interaction, threads: self.threads, pool: self.pool };
+        sums.sum(sources, sinks, settings, forces)
     }
 
     /// Returns for each sink, in sorted order, the sorted place of the first source that exerts no

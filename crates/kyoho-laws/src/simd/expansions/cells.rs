@@ -194,7 +194,8 @@ pub(super) fn add_coarse<L: Lanes, const SOFTENED: bool>(
         let is_apart = L::splat(nearest2).less(s2);
         let s2 = L::select(is_far, s2, squared([its_radius, radius, zero], s2));
         // Radii may be infinite, and the root of infinity is no number.
-        let s2 = L::select(is_apart, s2, number(1.0)).min(number(1e30));
+        let largest = L::Element::from_f64(if size_of::<L::Element>() == 4 { 1e30 } else { 1e150 });
+        let s2 = L::select(is_apart, s2, number(1.0)).min(L::splat(largest));
         let is_leaf = opening.less(zero);
         let near_leaves = if takes_leaves { mass.keep(is_leaf) } else { zero };
         let counted = L::select(is_far, mass, near_leaves).keep(lanes.less(L::splat(count_of::<L>(rows.count))));
