@@ -39,8 +39,12 @@ class Listening:
             self._seconds = number_or_none("seconds", seconds)
         self.options.block_steps = integer_or_none("block_steps", block_steps, least=0, most=2**63 - 1) or 0
         pause = number("progress_seconds", progress_seconds, least=0)
-        self.options.progress_seconds = SECONDS if progress is None else pause
+        self.options.progress_seconds = SECONDS if progress is None else min(pause, SECONDS)
+        # The library keeps shorter ones.
+        self._pause = pause if pause > SECONDS else 0.0
         self._begun = clock.monotonic()
+        # When the caller's function was last called on each thread, which has one cluster at a time.
+        self._last: dict[int, float] = {}
         self._interrupted: list[tuple[Any, ...]] = []
         self._raised: list[BaseException] = []
         self._former: Any = None
@@ -49,11 +53,19 @@ class Listening:
         try:
             if self._seconds is not None and clock.monotonic() - self._begun >= self._seconds:
                 self.end = self.end or "seconds"
-            elif self._progress is not None and self._progress(now, steps):
+            elif self._progress is not None and self._is_due() and self._progress(now, steps):
                 self.end = self.end or "progress"
         except BaseException as error:
             self._raised.append(error)
         return bool(self._interrupted or self._raised or self.end)
+
+    def _is_due(self) -> bool:
+        """Whether the seconds between two calls of the caller's function are over."""
+        now, thread = clock.monotonic(), threading.get_ident()
+        if now - self._last.get(thread, self._begun) < self._pause:
+            return False
+        self._last[thread] = now
+        return True
 
     def __enter__(self: Self) -> Self:
         # A signal would be lost in a function that the library calls, so it is kept until the call

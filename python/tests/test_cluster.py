@@ -184,6 +184,27 @@ def test_time_that_has_gone_ends_an_evolution():
         assert evolution.block_steps > 1
 
 
+def test_seconds_and_interrupts_do_not_wait_for_the_next_call_of_progress():
+    told, begun = [], time.monotonic()
+    with circle(4, eta=1e-6) as cluster:
+        evolution = cluster.evolve(1e6, seconds=0.2, progress=lambda *now: told.append(now), progress_seconds=30)
+        assert evolution.end == "seconds"
+        timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            cluster.evolve(1e6, progress=lambda *now: told.append(now), progress_seconds=30)
+        timer.join()
+    assert told == [] and time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize("pause", [0.01, 0.15])
+def test_as_many_seconds_pass_between_two_calls_of_progress(pause):
+    told, begun = [], time.monotonic()
+    with circle(4, eta=1e-6) as cluster:
+        cluster.evolve(1e6, progress=lambda *now: told.append(now) or len(told) == 3, progress_seconds=pause)
+    assert len(told) == 3 and time.monotonic() - begun >= 3 * pause
+
+
 def test_an_interrupt_ends_an_evolution():
     def interrupt(*_):
         os.kill(os.getpid(), signal.SIGINT)

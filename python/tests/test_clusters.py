@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 
 import numpy
 import pytest
@@ -57,6 +58,10 @@ def test_what_is_given_for_one_evolution_holds_for_each():
         assert {evolution.end for evolution, size in zip(ended, SIZES) if size > 1} == {"seconds"}
         ended = clusters.evolve(2e7, progress=lambda time, steps: True, progress_seconds=0)
         assert {evolution.end for evolution, size in zip(ended, SIZES) if size > 1} == {"progress"}
+        told, begun = [], time.monotonic()
+        ended = clusters.evolve(3e7, seconds=0.2, progress=lambda *now: told.append(now), progress_seconds=30)
+        assert {evolution.end for evolution, size in zip(ended, SIZES) if size > 1} == {"seconds"}
+        assert told == [] and time.monotonic() - begun < 20
 
 
 def test_what_the_function_raises_ends_all():
