@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from ctypes import byref, c_double, c_int32, c_void_p, sizeof
 from typing import TYPE_CHECKING, Any, overload
@@ -17,7 +17,7 @@ from ._listening import SECONDS, Listening
 from ._numbers import integer, is_single
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from ._evolution import Evolution
 
@@ -56,8 +56,8 @@ class Clusters(Closing, Sequence[Cluster]):
     """
 
     def __init__(self, clusters: int | Iterable[Cluster], **options: Any) -> None:
-        if is_single(clusters):
-            count = integer("clusters", clusters, least=0)
+        if is_single(clusters) or not isinstance(clusters, Iterable):
+            count = integer("clusters", clusters, least=0, allowed="an integer, or a list of clusters")
             if options.get("communicator") is not None:
                 raise Error("communicator is given; allowed: None, as clusters over ranks do not evolve together")
             options.setdefault("threads", 1)
@@ -69,7 +69,7 @@ class Clusters(Closing, Sequence[Cluster]):
                 self.close()
                 raise
             return
-        self._clusters = list(clusters)  # type: ignore[arg-type]
+        self._clusters = list(clusters)
         if options:
             raise Error(f"{min(options)} is given; allowed: options only with a number of clusters")
         for place, cluster in enumerate(self._clusters):

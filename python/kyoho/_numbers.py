@@ -66,7 +66,8 @@ def is_single(value: Any) -> bool:
     axes = getattr(value, "ndim", None)
     if isinstance(axes, int):
         return axes == 0
-    return not (hasattr(value, "__len__") or hasattr(value, "__cuda_array_interface__")) or isinstance(value, str)
+    has_elements = any(hasattr(value, name) for name in ("__len__", "__iter__", "__cuda_array_interface__"))
+    return not has_elements or isinstance(value, str)
 
 
 def readable(name: str, array: Any, dtype: Any, kinds: str = "") -> Any:

@@ -46,6 +46,8 @@ def test_they_are_a_sequence_of_clusters():
         assert repr(clusters) == "<kyoho.Clusters, 3 of them>"
         assert list(clusters[1:]) == [clusters[1], clusters[2]]
         assert len(kyoho.Clusters([clusters[0], clusters[2]])) == 2
+        assert list(kyoho.Clusters(cluster for cluster in clusters)) == list(clusters)
+        assert [evolution.time for evolution in clusters.evolve(time for time in (0.5, 1.0, 2.0))] == [0.5, 1.0, 2.0]
     with kyoho.Clusters(0) as none:
         assert none.evolve(1.0) == []
 
@@ -109,6 +111,11 @@ def test_an_error_names_its_cluster_and_leaves_the_others():
         (lambda clusters: clusters.evolve([1.0]), "time has 1 elements; allowed: one, or 6"),
         (lambda clusters: clusters.evolve("soon"), "time is 'soon'"),
         (lambda clusters: kyoho.Clusters(-1), "clusters is -1"),
+        (lambda clusters: kyoho.Clusters(None), "clusters is None; allowed: an integer, or a list of clusters"),
+        (
+            lambda clusters: kyoho.Clusters(clusters[0]),
+            "clusters is <kyoho.Cluster .*an integer, or a list of clusters",
+        ),
         (lambda clusters: kyoho.Clusters(clusters, eps=0.1), "eps is given"),
         (lambda clusters: kyoho.Clusters([None]), r"clusters\[0\] is None; allowed: a kyoho.Cluster"),
         (lambda clusters: kyoho.Clusters(2, communicator=object()), "communicator is given"),
