@@ -9,7 +9,7 @@ import numpy
 
 from ._devices import Device, device_array
 from ._errors import Error, Result
-from ._numbers import FLOAT64, INT32, INT64, plain, readable, refuse_units_and_masks
+from ._numbers import FLOAT64, INT32, INT64, in_limbs, readable, real, refuse_units_and_masks
 from ._structures import CUDA, DD
 
 if TYPE_CHECKING:
@@ -194,18 +194,10 @@ class LimbArrays(Arrays):
         name = self._name(field)
         if type(array) is not _NDARRAY and device_array(name, array) is not None:
             raise Error(f"{name} is on a CUDA device; allowed: arrays of numpy in precision 'quad'")
-        given = plain(name, array)
+        given = real(name, array)
         width = 2 * columns or 2
         wanted = 2 if columns else 1
-        if given.dtype == numpy.longdouble != FLOAT64:
-            # Its 64 bits of a fraction are exact in two limbs.
-            high = given.astype(numpy.float64)
-            given = numpy.stack([high, (given - high).astype(numpy.float64)], axis=-1)
-        elif given.ndim == wanted:
-            high = readable(name, given, FLOAT64)
-            given = numpy.stack([high, numpy.zeros_like(high)], axis=-1)
-        else:
-            given = readable(name, given, FLOAT64)
+        given = in_limbs(given) if given.ndim == wanted else given.astype(FLOAT64, copy=False)
         if given.ndim != wanted + 1 or given.shape[-1] != 2 or (columns and given.shape[1] != columns):
             allowed = f"(n, {columns}), (n, {columns}, 2)" if columns else "(n,), (n, 2)"
             raise Error(f"{name} has the shape {numpy.shape(array)}; allowed: {allowed}", Result.BAD_COUNT)

@@ -14,6 +14,7 @@ FLOAT64 = numpy.dtype(numpy.float64)
 INT32 = numpy.dtype(numpy.int32)
 INT64 = numpy.dtype(numpy.int64)
 _BOOLS = (bool, numpy.bool_)
+_MOST = float(numpy.finfo(FLOAT64).max)
 
 
 def number(name: str, value: Any, *, least: float | None = None, above: float | None = None) -> float:
@@ -86,6 +87,12 @@ def readable(name: str, array: Any, dtype: Any, kinds: str = "") -> Any:
     return given.astype(dtype, copy=False)
 
 
+def real(name: str, array: Any) -> Any:
+    """An array of numpy with the real numbers of an object, of the type that they have."""
+    given = plain(name, array)
+    return readable(name, given, given.dtype, "fiu")
+
+
 def plain(name: str, array: Any) -> Any:
     """An array of numpy with what an object has, unless that has units or masks."""
     refuse_units_and_masks(name, array)
@@ -115,8 +122,21 @@ def refuse_units_and_masks(name: str, value: Any) -> None:
 def limbs_of(name: str, value: Any) -> tuple[float, float]:
     """A number in two doubles, with all digits that these have. It may also be a text."""
     exact = _exact(name, value)
-    high = float(exact)
+    try:
+        high = float(exact)
+    except OverflowError:
+        raise Error(f"{name} is {value!r}; allowed: numbers up to {_MOST}", Result.OUT_OF_RANGE) from None
     return high, float(exact - Fraction(high)) if isinstance(exact, Fraction) else 0.0
+
+
+def in_limbs(array: Any) -> Any:
+    """The real numbers of an array in two doubles, the nearest one and the rest, along a last axis."""
+    # Long doubles have all 64 bits of integers.
+    long = array.astype(numpy.longdouble)
+    high = long.astype(numpy.float64)
+    # Infinities have no rest.
+    low = numpy.subtract(long, high, out=numpy.zeros_like(long), where=numpy.isfinite(high))
+    return numpy.stack([high, low.astype(numpy.float64)], axis=-1)
 
 
 def _exact(name: str, value: Any) -> Fraction | float:
@@ -126,6 +146,8 @@ def _exact(name: str, value: Any) -> Fraction | float:
         value = value[()]
     if not isinstance(value, _BOOLS):
         try:
+            if isinstance(value, numpy.longdouble):
+                return Fraction(*value.as_integer_ratio())
             return Fraction(value.item() if isinstance(value, numpy.generic) else value)
         except (ValueError, OverflowError, ZeroDivisionError):
             try:

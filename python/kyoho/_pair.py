@@ -17,12 +17,13 @@ from ._handle import Handle
 from ._library import check, library
 from ._numbers import (
     INT64,
+    in_limbs,
     integer,
     integer_or_none,
     is_single,
     limbs_of,
-    plain,
     readable,
+    real,
     refuse_units_and_masks,
     text_or_none,
 )
@@ -304,19 +305,17 @@ class Pair(Handle):
             self._set_on_device(variable, name, array, device)
             return
         self._on_device.pop(name, None)
-        rows = plain(name, array)
-        number_type = _NUMBERS.get(rows.dtype)
-        if variable.type in (_FF, _DD) and rows.ndim == len(wanted) + 2 and rows.shape[-1] == 2:
-            limb = numpy.float64 if variable.type == _DD else numpy.float32
-            rows, number_type = rows.astype(limb, copy=False), variable.type
-            shape = rows.shape[:-1]
-        else:
-            if number_type is None:
-                rows, number_type = _converted(name, rows, variable)
-            shape = rows.shape
+        rows = real(name, array)
+        has_limbs = variable.type in (_FF, _DD) and rows.ndim == len(wanted) + 2 and rows.shape[-1] == 2
+        shape = rows.shape[:-1] if has_limbs else rows.shape
         if len(shape) != 1 + len(wanted) or shape[1:] != wanted:
             allowed = f"(n, {variable.width})" if wanted else "(n,)"
             raise Error(f"{name} has the shape {rows.shape}; allowed: {allowed}", Result.BAD_COUNT)
+        number_type = variable.type if has_limbs else _NUMBERS.get(rows.dtype)
+        if has_limbs:
+            rows = rows.astype(numpy.float64 if variable.type == _DD else numpy.float32, copy=False)
+        elif number_type is None:
+            rows, number_type = _converted(name, rows, variable)
         if not _follow(rows):
             rows = numpy.ascontiguousarray(rows)
         stride = rows.strides[0] if len(rows) > 1 else 0
@@ -439,13 +438,10 @@ def _shape_of_row(variable: _Variable, limbs: int) -> tuple[int, ...]:
 
 def _converted(name: str, rows: NDArray[Any], variable: _Variable) -> tuple[NDArray[Any], int]:
     """An array of another type in one that the library takes."""
-    if rows.dtype.kind not in "fiub" and rows.size > 0:
-        raise Error(f"{name} is an array of {rows.dtype}; allowed: real numbers")
-    if variable.type not in (_I32, _U32):
-        return rows.astype(numpy.float64), _F64
+    if variable.type not in (_I32, _U32) or rows.dtype.kind == "f":
+        # The library rounds them to the type of the field.
+        return in_limbs(rows), _DD
     dtype = numpy.dtype(numpy.int32 if variable.type == _I32 else numpy.uint32)
-    if rows.dtype.kind == "f":
-        return rows.astype(numpy.float64), _F64
     limits = numpy.iinfo(dtype)
     if rows.size > 0 and (rows.min() < limits.min or rows.max() > limits.max):
         value = rows.min() if rows.min() < limits.min else rows.max()

@@ -272,6 +272,7 @@ def test_arrays_within_arguments_are_looked_at_too():
             (numpy.ones(2).view(WithUnit), "has a unit"),
             (numpy.ma.masked_array([1.0, 2.0], [True, False]), "has a mask"),
             (["a", "b"], "is an array of <U1"),
+            ([True, False], "is an array of bool; allowed: real numbers"),
         ):
             with pytest.raises(kyoho.Error, match=f"^{field}.x {said}"):
                 pair(**{field: {"x": value}})

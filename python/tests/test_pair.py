@@ -100,11 +100,32 @@ def test_double_double_keeps_all_digits():
     assert limbs.tolist() == [1.0, 1e-25]
 
 
+@pytest.mark.parametrize("number", ["f64", "dd"])
+def test_integers_and_long_doubles_keep_their_digits_in_double_double(number):
+    text = f"pair p\nj x: {number}\nparam a: {number}\nresult s: dd sum\nbody\ns += a * j.x\n"
+    pair = kyoho.pair(text, f64_as_dd=True)
+    long = numpy.longdouble(1) / 3
+    for value in (2**60 + 1, -(2**63) + 1, 2**64 - 1, long):
+        for x, a in ((numpy.array([value]), 1), ([1], numpy.array(value)), ([1], numpy.array([value]))):
+            high, low = pair(sinks=1, j={"x": x}, a=a)["s"][0]
+            exact = fractions.Fraction(*value.as_integer_ratio())
+            assert fractions.Fraction(high) + fractions.Fraction(low) == exact and high == float(value)
+
+
+def test_what_is_too_large_for_two_doubles_is_refused():
+    text = "pair p\nj x: f64\nparam a: dd\nresult s: dd sum\nbody\ns += a * j.x\n"
+    for value in (fractions.Fraction(10**400), -(10**400), "1e400", numpy.longdouble("1e400")):
+        with pytest.raises(kyoho.Error, match=r"^a is .*; allowed: numbers up to 1.79\d*e\+308"):
+            kyoho.pair(text)(sinks=1, j={"x": [1]}, a=value)
+
+
 def test_arrays_of_any_kind():
     text = "pair p\ni a: f32\nj v: vec2<f64>, n: i32\nresult s: f32 sum(f64), m: i32 max\nbody\ns += i.a\nm max= j.n\n"
     wide = numpy.arange(24.0).reshape(4, 6)
     found = kyoho.pair(text)(i={"a": [1, 2]}, j={"v": wide[::2, 1:3], "n": numpy.array([-5, 7], dtype=numpy.int64)})
     assert found["s"].tolist() == [2.0, 4.0] and found["m"].tolist() == [7, 7]
+    for a in (numpy.float16, numpy.longdouble, numpy.uint64, ">f8"):
+        assert kyoho.pair(text)(i={"a": numpy.array([1, 2], a)}, j={"v": wide[::2, 1:3], "n": [-5, 7]})["s"][1] == 4
 
 
 def test_what_is_wrong_is_named():
@@ -120,6 +141,13 @@ def test_what_is_wrong_is_named():
         gravity(i={"pos": [1.0, 2.0, 3.0]})
     with pytest.raises(kyoho.Error, match="i.id has the number -1; allowed: integers of u32"):
         gravity(i={"id": [-1]})
+    for wrong in (True, [False], numpy.array([True])):
+        with pytest.raises(kyoho.Error, match="i.id is an array of bool; allowed: real numbers"):
+            gravity(i={"id": numpy.array(wrong).reshape(1)})
+        with pytest.raises(kyoho.Error, match="eps2 is .*; allowed: real numbers"):
+            gravity(eps2=wrong)
+    with pytest.raises(kyoho.Error, match=r"j.x is an array of bool; allowed: real numbers"):
+        kyoho.pair("pair p\nj x: dd\nresult s: dd sum\nbody\ns += j.x\n")(j={"x": [[True, False]]}, sinks=1)
     with pytest.raises(kyoho.Error, match="eps2 is NaN"):
         gravity(eps2=float("nan"))
     with pytest.raises(kyoho.Error, match="i.pos"):

@@ -304,7 +304,16 @@ def test_arrays_of_quad_that_are_wrong():
         system.set_sources(numpy.zeros((2, 3)), numpy.zeros((2, 3)))
     with pytest.raises(kyoho.Error, match="interaction lists of order 2 quad"):
         system.force_batch(kyoho.Sources(numpy.zeros((2, 3)), [1, 1]), [0, 2])
-    if numpy.dtype(numpy.longdouble).itemsize > 8:
-        long = numpy.array([[1, 0, 0]], numpy.longdouble) / 3
-        system.set_sources(long, [1.0])
-        assert (exact(system.predict().positions)[0, 0] - Fraction(1, 3)) < 1e-19
+    for wrong in ("bool", "complex", "object", "U"):
+        with pytest.raises(kyoho.Error, match=r"positions is an array of .*; allowed: real numbers"):
+            system.set_sources(numpy.zeros((1, 3)).astype(wrong), [1.0])
+
+
+def test_integers_and_long_doubles_keep_their_digits_in_quad():
+    system = kyoho.System(order=2, precision="quad")
+    for value in (2**60 + 1, 2**64 - 1, numpy.longdouble(1) / 3):
+        system.set_sources(numpy.full((1, 3), value), [1.0])
+        assert (exact(system.predict().positions) == Fraction(*value.as_integer_ratio())).all()
+    # Limbs may be of any type too.
+    system.set_sources(numpy.array([[[1, 0], [0, 0], [0, 0]]], numpy.longdouble), [1])
+    assert system.predict().positions[0, 0].tolist() == [1, 0]
