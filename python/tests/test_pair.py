@@ -128,6 +128,28 @@ def test_arrays_of_any_kind():
         assert kyoho.pair(text)(i={"a": numpy.array([1, 2], a)}, j={"v": wide[::2, 1:3], "n": [-5, 7]})["s"][1] == 4
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("number", ["f32", "f64", "ff", "dd"])
+def test_fields_may_have_what_is_no_finite_number(backend, number):
+    text = f"""
+pair p
+j      x: {number}, name: i32
+result s: {number} sum, unknown: u32 count, far: u32 count
+body
+  unknown count= j.x != j.x
+  far count= abs(j.x) > 1e30
+  skip if j.x != j.x || abs(j.x) > 1e30
+  s += j.x
+"""
+    x = [numpy.nan, 1.0, numpy.inf, -numpy.inf]
+    pair = kyoho.pair(text, backend=backend)
+    for form in (numpy.array(x), numpy.array(x, numpy.longdouble)):
+        found = pair(j={"x": form, "name": [1.0, 2.0, 3.0, 4.0]}, sinks=1)
+        assert found["s"].ravel()[0] == 1 and found["unknown"] == 1 and found["far"] == 2
+    with pytest.raises(kyoho.Error, match=r"j.name\[0\] is 'NaN'; allowed: integers of i32"):
+        pair(j={"name": x})
+
+
 def test_what_is_wrong_is_named():
     with pytest.raises(kyoho.Error, match="line 4, column 6: there is no 'b'") as caught:
         kyoho.pair("pair p\nresult a: f64 sum\nbody\na += b\n")
