@@ -201,7 +201,7 @@ class Pair(Handle):
             and the low limbs. Arrays of the CUDA device that computes have the type of the field, and
             are read there. None: those of the last call.
         sinks, sources : int
-            Their numbers, where the text declares no field for them.
+            Their numbers, where the text declares no field for them. Lists have that of the sinks.
         source_offsets, addresses
             Only the sources of its list act on a sink: those at ``addresses[source_offsets[k]]`` to
             below ``addresses[source_offsets[k + 1]]``, as :meth:`kyoho.System.find_neighbours` gives
@@ -272,7 +272,7 @@ class Pair(Handle):
         of_sinks = -1 if sinks is None else integer("sinks", sinks, least=0)
         of_sources = -1 if sources is None else integer("sources", sources, least=0)
         if any(array is not None for array in lists[1:]):
-            return self._run_lists(call, *lists, of_sources)
+            return self._run_lists(call, *lists, of_sinks, of_sources)
         if lists[0] is not None:
             raise Error("sink_offsets is given without lists; allowed: with source_offsets or first_addresses")
         function = getattr(library, f"kyoho_pair_{call}")
@@ -372,6 +372,7 @@ class Pair(Handle):
         addresses: Any,
         first_addresses: Any,
         source_counts: Any,
+        sinks: int,
         sources: int,
     ) -> int:
         lists = structures.Lists(sizeof(structures.Lists))
@@ -402,8 +403,11 @@ class Pair(Handle):
                     Result.BAD_COUNT,
                 )
         lists.group_count = count
+        of_lists = int(numpy.asarray(sink_offsets)[-1])
+        if sinks not in (-1, of_lists):
+            raise Error(f"sinks is {sinks}; allowed: {of_lists}, as the lists have", Result.BAD_COUNT)
         check(getattr(library, f"kyoho_pair_{call}_lists")(self._handle, byref(lists), sources))
-        return int(numpy.asarray(sink_offsets)[-1])
+        return of_lists
 
     def _result(self, variable: _Variable, count: int) -> Any:
         dtype, limbs = _RESULTS[variable.type]

@@ -69,6 +69,22 @@ def test_lists_of_neighbours(backend):
         gravity(source_offsets=offsets, addresses=addresses[:-1])
 
 
+def test_numbers_of_sinks_and_sources_are_those_of_the_lists():
+    pair = kyoho.pair("pair p\nj x: f64\nresult s: f64 sum\nbody\ns += j.x\n")
+    for lists in (
+        {"source_offsets": [0, 1, 2, 3], "addresses": [0, 1, 0]},
+        {"first_addresses": [0, 0, 0], "source_counts": [2, 2, 2]},
+        {"sink_offsets": [0, 1, 3], "first_addresses": [0, 0], "source_counts": [2, 2]},
+    ):
+        assert pair(j={"x": [1, 2]}, sinks=3, sources=2, **lists)["s"].shape == (3,)
+        for call in (pair, pair.start):
+            with pytest.raises(kyoho.Error, match="sinks is 7; allowed: 3, as the lists have") as caught:
+                call(sinks=7, **lists)
+            assert caught.value.result == kyoho.Result.BAD_COUNT
+        with pytest.raises(kyoho.Error, match="the length of j.x is 2; allowed: 7, as the run wants"):
+            pair(sources=7, **lists)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_run_goes_on_beside_its_caller(backend):
     positions, masses, ids = bodies(300)
