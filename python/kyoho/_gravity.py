@@ -182,7 +182,8 @@ def gravity(
     eps : float or (m,)
         The softening length, in the potential ``-m / sqrt(r**2 + eps**2)``: one for all, or one for
         each body (on a device: one for all). The square of that of a pair is the mean of the squares
-        of both bodies. With ``at``: one for all places, or one for each place.
+        of both bodies. With ``at``: one for all places, or one for each place (by a tree on a device:
+        one for all). Trees of several lengths are summed by CPU threads.
     at : (m, 3)
         The places at which the results are wanted, and at which every body counts. None: those of
         the bodies, each of which leaves itself out.
@@ -257,6 +258,8 @@ def gravity(
             raise Error("source_eps is given without at; allowed: eps, the softening lengths of the bodies")
         if type(softening2) is not float:
             softening2, of_sources = _of_each(positions, softening2)
+    elif of_sources is None and (accuracy is not None or theta is not None):
+        softening2, of_sources = _of_each_place(positions, softening2)
     forces = None if out is None else _as_forces(out, potential)
     options = (precision, backend, devices, threads, accuracy, theta)
     system, nj, indices, places = _written(positions, masses, at, options, of_sources)
@@ -305,6 +308,7 @@ def tree_error(
     options = (precision, backend, devices, threads, accuracy, theta)
     if at is not None:
         at = numbers("at", at)
+        softening2, of_sources = _of_each_place(positions, softening2)
     elif type(softening2) is not float:
         one, of_sources = _of_each(positions, softening2)
         softening2 = one if of_sources is None else of_sources
@@ -435,6 +439,18 @@ def _of_each(positions: Any, softening2: Any) -> tuple[float, Any]:
         if device_array("positions", positions) is None:
             return 0.0, softening2
     raise Error("eps has a length for each body, on a device; allowed: one for all, or arrays of numpy")
+
+
+def _of_each_place(positions: Any, softening2: Any) -> tuple[Any, float | None]:
+    """The squared softenings of places for a tree, and that of the sources if places differ."""
+    if type(softening2) is float:
+        return softening2, None
+    if isinstance(softening2, numpy.ndarray) and device_array("positions", positions) is None:
+        if (softening2 == softening2.ravel()[:1]).all():
+            return softening2, None
+        # A tree takes one for all, or the mean of those of both sides.
+        return 2 * softening2, 0.0
+    raise Error("eps has a length for each place, on a device; allowed with accuracy or theta: one for all")
 
 
 def _written(

@@ -146,6 +146,27 @@ def test_trees_have_the_softenings_of_both(precision):
         has_accuracy(kyoho.gravity(x, m, of_places, theta=0.5, precision=precision, **given), expected)
 
 
+@pytest.mark.parametrize("options", [{"accuracy": 1e-3}, {"theta": 0.5}])
+def test_a_tree_sums_each_place_with_its_own_softening(options):
+    options = {"precision": "double", **options}
+    random = numpy.random.RandomState(3)
+    x, m, places = random.normal(size=(6000, 3)), random.uniform(0, 1, 6000), random.normal(size=(4000, 3))
+    eps = 0.2 * 100 ** -random.uniform(0, 1, 4000)
+    # Few pairs are summed directly, many by a tree.
+    for count in (1, 3, 4000):
+        found = kyoho.gravity(x, m, eps[:count], places[:count], **options)
+        expected = kyoho.gravity(x, m, eps[:count], places[:count])
+        errors = numpy.linalg.norm(found[0] - expected[0], axis=1) / numpy.linalg.norm(expected[0], axis=1)
+        assert numpy.median(errors) <= 1e-3 and errors.max() < 0.1
+        assert numpy.abs(found[1] / expected[1] - 1).max() < 1e-2
+        assert (numpy.median(errors) > 1e-9) == (count == 4000)
+    told = kyoho.tree_error(x, m, eps, places, samples=4000, **options)
+    assert told.median == pytest.approx(numpy.median(errors), rel=1e-3)
+    # One length for each place that is the same for all is one, to the last bit.
+    one = kyoho.gravity(x, m, 0.1, places, potential=False, **options)
+    assert (kyoho.gravity(x, m, numpy.full(4000, 0.1), places, potential=False, **options) == one).all()
+
+
 def test_a_system_with_softenings_goes_on_by_a_tree(bodies, eps):
     with kyoho.System(order=2) as system:
         system.set_sources(bodies.positions, bodies.masses, softening2=eps**2)
@@ -166,6 +187,7 @@ def test_what_cannot_be_summed_with_softenings_is_refused(bodies, eps):
     lists = {"indices": None, "sink_offsets": [0, 100], "first_addresses": [0], "source_counts": [9]}
     for said, call in [
         (r"eps has the shape \(3,\); allowed: \(100,\)", lambda: kyoho.gravity(x, m, [1, 2, 3])),
+        (r"eps has the shape \(3,\); allowed: \(100,\)", lambda: kyoho.gravity(x, m, [1, 2, 3], x, 1e-3)),
         (r"eps is -1.0; allowed: 0 or more", lambda: kyoho.gravity(x, m, eps - 1)),
         ("source_eps is given without at; allowed: eps", lambda: kyoho.gravity(x, m, source_eps=eps)),
         (r"source_eps has the shape \(2,\)", lambda: kyoho.gravity(x, m, at=x, source_eps=[1, 2])),
