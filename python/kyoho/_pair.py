@@ -375,6 +375,16 @@ class Pair(Handle):
         sinks: int,
         sources: int,
     ) -> int:
+        given = {
+            "sink_offsets": sink_offsets,
+            "source_offsets": source_offsets,
+            "addresses": addresses,
+            "first_addresses": first_addresses,
+            "source_counts": source_counts,
+        }
+        for name, array in given.items():
+            if array is not None and device_array(name, array) is not None:
+                raise Error(f"{name} is on a CUDA device; allowed: arrays of numpy")
         lists = structures.Lists(sizeof(structures.Lists))
         form = source_offsets if source_offsets is not None else first_addresses
         if form is None:

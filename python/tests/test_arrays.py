@@ -203,6 +203,14 @@ def test_arrays_of_a_device_are_refused_by_a_system_on_the_cpu():
         system.force_batch(kyoho.Sources(OnDevice((2, 3)), OnDevice((2,))), [0, 2])
 
 
+def test_lists_of_pairs_are_arrays_of_the_host():
+    pair = kyoho.pair("pair p\nj x: f64\nresult s: f64 sum\nbody\ns += j.x\n", backend="cpu")
+    lists = {"source_offsets": [0, 2], "addresses": [0, 1]}
+    for name, type in (("source_offsets", "<i8"), ("addresses", "<i4")):
+        with pytest.raises(kyoho.Error, match=f"{name} is on a CUDA device; allowed: arrays of numpy"):
+            pair(j={"x": [1.0, 2.0]}, **{**lists, name: OnDevice((2,), type)})
+
+
 def test_all_arrays_of_an_argument_are_in_one_memory():
     system = kyoho.System(order=2, backend="cpu")
     with pytest.raises(kyoho.Error, match="masses is in memory of the host; allowed: memory of CUDA device 0, as pos"):

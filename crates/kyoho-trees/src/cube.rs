@@ -90,6 +90,12 @@ impl Cube {
         std::array::from_fn(|k| ((position[k] - self.low[k]) * factor) as u64)
     }
 
+    /// Returns the largest distance of a border from the origin, along an axis.
+    pub fn farthest(&self) -> f64 {
+        let side = self.side(0);
+        self.low.iter().fold(0.0_f64, |most, low| most.max(low.abs()).max((low + side).abs()))
+    }
+
     /// Returns the side of an octant that is this many levels deep.
     pub fn side(&self, depth: u32) -> f64 {
         power_of_two(self.exponent - depth as i32)

@@ -254,8 +254,10 @@ fn sinks_may_be_any_points() {
     for size in [1e16, 1e25] {
         let far =
             Bodies { positions: sinks.positions.iter().map(|sink| times(*sink, size)).collect(), ..sinks.clone() };
-        let (found, _) = sum(Precision::Double, &sources, &far, &accurate(1e-3, 1e-4), 2).unwrap();
-        assert_accurate("far away", &found, &Expected::of(&sources, &far, 1e-4), 1e-3);
+        for precision in [Precision::Double, Precision::Mixed] {
+            let (found, _) = sum(precision, &sources, &far, &accurate(1e-3, 1e-4), 2).unwrap();
+            assert_accurate("far away", &found, &Expected::of(&sources, &far, 1e-4), 1e-3);
+        }
     }
     let part = Bodies {
         positions: sources.positions[..500].to_vec(),

@@ -245,7 +245,7 @@ impl<E: Number> DomainForces for Domain<E> {
     fn expand(&mut self, spread: &Spread, most: usize) -> Result<Vec<Region>> {
         let trees = self.trees.take().ok_or_else(out_of_order)?;
         let settings = self.settings.ok_or_else(out_of_order)?;
-        if !TreeUnits::hold::<E>(spread, settings.softening2) {
+        if !TreeUnits::hold::<E>(spread, settings.softening2, 0.0) {
             return Err(spread.too_wide(self.interaction.precision));
         }
         let units = TreeUnits::new::<E>(spread, settings.softening2);

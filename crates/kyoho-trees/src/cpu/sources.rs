@@ -55,6 +55,9 @@ const SEEN: i32 = -20;
 /// ones would be no numbers.
 const COARSER: i32 = 20;
 
+/// A sink may be so many powers of two of a leaf's size away that the pulls on it are numbers of 32 bits.
+const FARTHEST_SINK: i32 = 40;
+
 /// The largest mass in the units of a tree has this binary exponent; see
 /// [`kyoho_core::Bounds::SINGLE`].
 const LARGEST_MASS: i32 = -18;
@@ -103,11 +106,10 @@ impl Spread {
         threads.each(masses.chunks(MASSES_OF_TASK).zip(&mut of_masses), |(masses, found)| {
             *found = masses.iter().fold((0.0, false), |(most, is), mass| (most.max(mass.abs()), is | (*mass < 0.0)));
         });
-        let side = tree.cube.side(0);
         let least_side = deepest.map_or(i32::MAX, |depth| tree.cube.exponent - depth);
         Ok(Spread {
             bodies: masses.len() as u64,
-            farthest: tree.cube.low.iter().fold(0.0_f64, |most, low| most.max(low.abs()).max((low + side).abs())),
+            farthest: tree.cube.farthest(),
             largest_mass: of_masses.iter().fold(0.0, |most: f64, found| most.max(found.0)),
             side: tree.cube.exponent - median.unwrap_or(0) as i32,
             least_side,
@@ -157,11 +159,11 @@ impl Spread {
 }
 
 impl TreeUnits {
-    /// Whether numbers hold the distances of most bodies of a tree beside that of the farthest one; those of
-    /// 64 bits do.
-    pub fn hold<E: Number>(spread: &Spread, softening2: f64) -> bool {
+    /// Whether numbers hold the distances of most bodies of a tree beside that of the farthest one, and the
+    /// pulls on the farthest sink; those of 64 bits do.
+    pub fn hold<E: Number>(spread: &Spread, softening2: f64, farthest_sink: f64) -> bool {
         let (fine, coarse) = Self::lengths::<E>(spread, softening2);
-        size_of::<E>() == 8 || coarse - fine <= COARSER
+        size_of::<E>() == 8 || coarse - fine <= COARSER && exponent_of(farthest_sink) - fine <= FARTHEST_SINK
     }
 
     /// Returns the binary exponents of the unit of length that most bodies want, and of the least one for

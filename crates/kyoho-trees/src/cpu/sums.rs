@@ -204,8 +204,9 @@ impl<E: Number> TreeSums<'_, E> {
         counts.seconds[0] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let spread = trees.spread(sources.masses, self.threads)?;
+        let farthest_sink = trees.of_sinks.as_ref().map_or(0.0, |tree| tree.cube.farthest());
         let settings = &Settings { softening2: settings.softening_of_units((sources, sinks), &spread), ..*settings };
-        if !TreeUnits::hold::<E>(&spread, settings.softening2) {
+        if !TreeUnits::hold::<E>(&spread, settings.softening2, farthest_sink) {
             return self.sum_in_doubles((sources, sinks), settings, forces);
         }
         let units = TreeUnits::new::<E>(&spread, settings.softening2);
