@@ -392,6 +392,8 @@ class Pair(Handle):
         if source_offsets is not None:
             source_offsets = readable("source_offsets", source_offsets, INT64)
             count = max(source_offsets.size - 1, 0)
+            if addresses is None and source_offsets.any():
+                raise Error("source_offsets is given without addresses; allowed: both, or lists without sources")
         else:
             first_addresses = integers("first_addresses", first_addresses)
             count = len(first_addresses)

@@ -85,6 +85,13 @@ def test_numbers_of_sinks_and_sources_are_those_of_the_lists():
             pair(sources=7, **lists)
 
 
+def test_lists_of_offsets_need_addresses():
+    pair = kyoho.pair("pair p\nj x: f64\nresult s: f64 sum\nbody\ns += j.x\n")
+    assert pair(j={"x": [1, 2]}, source_offsets=[0, 0])["s"].tolist() == [0]
+    with pytest.raises(kyoho.Error, match="source_offsets is given without addresses; allowed: both"):
+        pair(source_offsets=[0, 2])
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_run_goes_on_beside_its_caller(backend):
     positions, masses, ids = bodies(300)
