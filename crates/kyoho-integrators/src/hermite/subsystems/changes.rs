@@ -155,16 +155,21 @@ const FEW: usize = 9;
 const MANY: f64 = 1024.0;
 
 /// Returns the distance at which subsystems form where the caller names none: the radius of half the
-/// bodies around their median place, over twice their number, or 0.0049 of it over the cube root of their
-/// number, whichever is more. Two bodies of a cluster in equilibrium that are so near pull one another more
-/// than all others do by far.
+/// bodies with mass around their median place, over twice their number, or 0.0049 of it over the cube root
+/// of their number, whichever is more. Two bodies of a cluster in equilibrium that are so near pull one
+/// another more than all others do by far. Where fewer than two have mass, it is by all bodies.
 fn usual_radius(count: usize, body: impl Fn(usize) -> Body) -> Result<f64> {
+    let mut counted = memory::collected((0..count).filter(|number| body(*number).mass != 0.0), WHAT)?;
+    if counted.len() < 2 {
+        counted = memory::collected(0..count, WHAT)?;
+    }
+    let count = counted.len();
     if count < 2 {
         return Ok(f64::MIN_POSITIVE);
     }
     let mut numbers = memory::filled(count, 0.0, WHAT)?;
     let mut ranked = |rank: usize, of: &dyn Fn(usize) -> f64| {
-        numbers.iter_mut().enumerate().for_each(|(number, value)| *value = of(number));
+        numbers.iter_mut().zip(&counted).for_each(|(value, number)| *value = of(*number));
         *numbers.select_nth_unstable_by(rank, f64::total_cmp).1
     };
     let centre = [0, 1, 2].map(|k| ranked(count / 2, &|number| body(number).position[k]));
@@ -387,7 +392,12 @@ mod tests {
         let radius = |count: usize| {
             // Half of them are within 1 of the middle one.
             let place = |number: usize| 4.0 * (number as f64 + 0.5) / count as f64 - 2.0;
-            usual_radius(count, |number| Body::new(1.0, [place(number), 0.0, 0.0], [0.0; 3])).unwrap()
+            // Others without mass change nothing.
+            let body = |number: usize| match number % 2 {
+                0 => Body::new(1.0, [place(number / 2), 0.0, 0.0], [0.0; 3]),
+                _ => Body::new(0.0, [100.0, 0.0, 0.0], [0.0; 3]),
+            };
+            usual_radius(2 * count, body).unwrap()
         };
         for (count, expected) in [(64, 0.5 / 64.0), (1024, 0.5 / 1024.0), (8192, 0.5 / 2048.0), (65536, 0.5 / 4096.0)] {
             let found = radius(count);
