@@ -85,6 +85,23 @@ def test_numbers_of_sinks_and_sources_are_those_of_the_lists():
             pair(sources=7, **lists)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_argmin_and_argmax_name_the_first_source_whatever_its_key(backend):
+    text = """pair p
+    j level: u32, way: f64, id: u32
+    result most: u32 argmax, near: u32 argmin
+    body
+    most argmax= j.level, j.id
+    near argmin= 1 / abs(j.way), j.id
+    """
+    pair = kyoho.pair(text, backend=backend)
+    sources = {"level": [0] * 5000, "way": [0.0] * 5000, "id": range(7, 5007)}
+    found = pair(j=sources, sinks=2)
+    assert found["most"].tolist() == found["near"].tolist() == [7, 7]
+    found = pair(source_offsets=[0, 3, 5, 5], addresses=[9, 2, 4, 1, 3])
+    assert found["most"].tolist() == found["near"].tolist() == [16, 8, 2**32 - 1]
+
+
 def test_lists_of_offsets_need_addresses():
     pair = kyoho.pair("pair p\nj x: f64\nresult s: f64 sum\nbody\ns += j.x\n")
     assert pair(j={"x": [1, 2]}, source_offsets=[0, 0])["s"].tolist() == [0]

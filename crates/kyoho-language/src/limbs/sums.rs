@@ -181,7 +181,11 @@ impl<'a> Sums<'a> {
         let values = self.kept(of, unnamed(of));
         let [place, _] = self.kept(Scalar::U32, Number::U32(u32::MAX));
         let address = list.borrow_mut().add(Op::Input(Input::Limb(LimbInput::Address)), Scalar::U32);
-        let taken = self.comes_before(list, is_min, (keys, scalar, key), (place, address));
+        // The first source is named also where its key is the one that variables begin with.
+        let place_before = variable(list, place, Scalar::U32);
+        let nobody = list.borrow_mut().number(Scalar::U32, Double::from_limb(f64::from(u32::MAX)));
+        let is_first = list.borrow_mut().add(Op::Compare(Comparison::Equal, place_before, nobody), Scalar::Bool);
+        let taken = self.comes_before(list, is_min, (keys, scalar, key), is_first);
         let both = both(list, condition, taken);
         let mut changes = [pairs(keys, key, scalar), pairs(values, value, of)].concat();
         changes.push((place, address));
@@ -193,30 +197,30 @@ impl<'a> Sums<'a> {
         };
         let (other_key, other_value) = (others(keys, scalar), others(values, of));
         let other_place = other(join, place, Scalar::U32);
-        let taken = self.comes_before(join, is_min, (keys, scalar, other_key), (place, other_place));
+        let place_before = variable(join, place, Scalar::U32);
+        let is_earlier = Op::Compare(Comparison::Less, other_place, place_before);
+        let is_earlier = join.borrow_mut().add(is_earlier, Scalar::Bool);
+        let taken = self.comes_before(join, is_min, (keys, scalar, other_key), is_earlier);
         let mut changes = [pairs(keys, other_key, scalar), pairs(values, other_value, of)].concat();
         changes.push((place, other_place));
         self.update(2, changes, Some(taken));
         (values, of)
     }
 
-    /// Whether a key is better than that of the variables, or has an address before theirs and is as good. So
-    /// the first source is named also where its key is the one that variables begin with.
+    /// Whether a key is better than that of the variables, or as good where it is preferred.
     fn comes_before(
         &self,
         list: &RefCell<Builder>,
         is_min: bool,
         (keys, scalar, key): ([usize; 2], Scalar, [Id; 2]),
-        (place, address): (usize, Id),
+        is_preferred: Id,
     ) -> Id {
         let better = self.better(list, is_min, keys, scalar, key);
         let mine = keys.map(|number| variable(list, number, scalar.limb().unwrap_or(scalar)));
-        let place_before = variable(list, place, Scalar::U32);
         let mut builder = list.borrow_mut();
         let equal = compared(&mut builder, Comparison::Equal, mine, key, scalar);
-        let earlier = builder.add(Op::Compare(Comparison::Less, address, place_before), Scalar::Bool);
-        let earlier = builder.add(Op::And(equal, earlier), Scalar::Bool);
-        builder.add(Op::Or(better, earlier), Scalar::Bool)
+        let preferred = builder.add(Op::And(equal, is_preferred), Scalar::Bool);
+        builder.add(Op::Or(better, preferred), Scalar::Bool)
     }
 
     /// Whether a number is better than that of the variables.
