@@ -392,8 +392,6 @@ class Pair(Handle):
         if source_offsets is not None:
             source_offsets = readable("source_offsets", source_offsets, INT64)
             count = max(source_offsets.size - 1, 0)
-            if addresses is None and source_offsets.any():
-                raise Error("source_offsets is given without addresses; allowed: both, or lists without sources")
         else:
             first_addresses = integers("first_addresses", first_addresses)
             count = len(first_addresses)
@@ -414,6 +412,8 @@ class Pair(Handle):
                     f"source_offsets[{count}] is {last}; allowed: up to {entries.rows_there()}, as there are addresses",
                     Result.BAD_COUNT,
                 )
+        elif source_offsets is not None and first_addresses is None and source_counts is None and source_offsets.any():
+            raise Error("source_offsets is given without addresses; allowed: both, or lists without sources")
         lists.group_count = count
         of_lists = int(numpy.asarray(sink_offsets)[-1])
         if sinks not in (-1, of_lists):
