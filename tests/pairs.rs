@@ -157,11 +157,10 @@ fn argmin_and_argmax_name_the_first_source_whatever_its_key() {
         a argmax= j.level, j.id\nb argmin= 4294967295 - j.level, j.id\nc argmax= j.sign, j.id\n\
         d argmin= 1 / abs(j.way), j.id\nskip if j.id < 100\nnone argmin= j.way, j.id\n";
     let mut kernel = kernel(text, Options::default());
-    let count = 700;
-    let ids: Vec<f64> = (0..count).map(|id| if id == 0 { 0.0 } else { f64::from(id % 7 + 7) }).collect();
-    set(&mut kernel, "j.level", &vec![0.0; ids.len()], 1);
-    set(&mut kernel, "j.sign", &vec![-2147483648.0; ids.len()], 1);
-    set(&mut kernel, "j.way", &vec![0.0; ids.len()], 1);
+    let ids: Vec<f64> = (0..700).map(|id| if id == 0 { 0.0 } else { f64::from(id % 7 + 7) }).collect();
+    for (field, number) in [("j.level", 0.0), ("j.sign", -2147483648.0), ("j.way", 0.0)] {
+        set(&mut kernel, field, &vec![number; ids.len()], 1);
+    }
     set(&mut kernel, "j.id", &ids, 1);
     kernel.run(Some(2), None).unwrap();
     for name in ["a", "b", "c", "d"] {

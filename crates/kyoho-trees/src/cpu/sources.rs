@@ -51,6 +51,10 @@ const MOST_LEVELS: usize = 2300;
 /// exponent.
 const SEEN: i32 = -20;
 
+/// A body may be so many powers of two of a leaf's size away that the squares, cubes and masses of these
+/// distances are numbers of 32 bits.
+const REACH_OF_32_BITS: i32 = 60;
+
 /// The unit of length may be so many powers of two above that of most bodies. Beyond this the pulls of near
 /// ones would be no numbers.
 const COARSER: i32 = 20;
@@ -132,8 +136,8 @@ impl Spread {
     /// Returns the error that a body is too far away beside the distances of most.
     pub fn too_wide(&self, precision: Precision) -> Error {
         let (what, precision) = ("the farthest coordinate of a source of the tree".into(), precision.name());
-        let allowed =
-            format!("below {:e} beside the distances of most, or precision double", power_of_two(self.side + 80));
+        let most = power_of_two(self.side + 2 + REACH_OF_32_BITS + COARSER);
+        let allowed = format!("up to {most:e}, as most sources are close to others, or precision double");
         Error::OutOfRange { what, value: self.farthest, precision, allowed }
     }
 
@@ -169,9 +173,7 @@ impl TreeUnits {
     /// Returns the binary exponents of the unit of length that most bodies want, and of the least one for
     /// which all coordinates are in range.
     fn lengths<E: Number>(spread: &Spread, softening2: f64) -> (i32, i32) {
-        // A body may be as many powers of two of a leaf's size away as the squares, cubes and masses of
-        // these distances are numbers.
-        let reach = if size_of::<E>() == 4 { 60 } else { 150 };
+        let reach = if size_of::<E>() == 4 { REACH_OF_32_BITS } else { 150 };
         let softening = exponent_of(softening2) / 2;
         ((spread.side + 2).max(softening - 8), exponent_of(spread.farthest) - reach)
     }

@@ -58,7 +58,7 @@ pub struct Acting {
     /// How it acts on nearer bodies: by each member, of a mass times the gravitational constant, with its
     /// motion around the centre. Without members the quadrupole acts on these too.
     pub members: Vec<(f64, [Vector; MOST])>,
-    /// How the members move for others.
+    /// How the members move for others that do not follow them in their steps.
     levels: Vec<Level>,
 }
 
@@ -99,8 +99,8 @@ impl Acting {
     /// they are for a body of a step, or of none yet, at a distance, whose square is given.
     pub fn members_for(&self, step: f64, distance2: f64) -> impl Iterator<Item = (f64, &[Vector; MOST])> {
         let level = self.levels.iter().rfind(|level| level.is_for(step, distance2));
-        let motions = level.map_or(&[][..], |level| &level.motions);
-        self.members.iter().map(|(mass, _)| *mass).zip(motions)
+        let members = self.members.iter().enumerate();
+        members.map(move |(row, (mass, own))| (*mass, level.map_or(own, |level| &level.motions[row])))
     }
 
     /// Adds what the subsystem gives a body there, times a factor, in so many terms, to the derivatives of a

@@ -60,25 +60,22 @@ impl Group {
 }
 
 /// Returns the levels for ever longer steps of members, of which each has a mass times the gravitational
-/// constant and a motion around their centre: at first that motion, then groups that grow, the closest
-/// first.
+/// constant and a motion around their centre: groups that grow, the closest first.
 pub fn levels(members: &[(f64, [Vector; MOST])]) -> Result<Vec<Level>> {
     let mut levels = memory::room(members.len(), WHAT)?;
     let mut groups: Vec<Group> = memory::room(members.len(), WHAT)?;
-    let mut motions = memory::room(members.len(), WHAT)?;
     for (member, (mass, motion)) in members.iter().enumerate() {
         groups.push(Group { mass: *mass, motion: *motion, members: memory::collected([member], WHAT)? });
-        motions.push(*motion);
     }
-    levels.push(Level { above: 0.0, beyond2: 0.0, motions });
     while let Some((one, two)) = closest(&groups) {
         let (extent, time) = groups[one].extent(&groups[two]);
         let other = groups.swap_remove(two);
         groups[one].join(other)?;
-        let before = &levels[levels.len() - 1];
-        let (above, beyond2) = (before.above.max(time), before.beyond2.max((RESOLVED * extent).powi(2)));
-        let mut motions = memory::room(members.len(), WHAT)?;
-        motions.extend_from_slice(&before.motions);
+        let before: Option<&Level> = levels.last();
+        let motion = |member: usize| before.map_or(members[member].1, |before| before.motions[member]);
+        let mut motions = memory::collected((0..members.len()).map(motion), WHAT)?;
+        let (above, beyond2) = before.map_or((0.0, 0.0), |before| (before.above, before.beyond2));
+        let (above, beyond2) = (above.max(time), beyond2.max((RESOLVED * extent).powi(2)));
         for member in &groups[one].members {
             motions[*member][1..].copy_from_slice(&groups[one].motion[1..]);
         }
