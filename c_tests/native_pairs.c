@@ -130,7 +130,8 @@ static void lists_are_the_sources_of_their_groups(kyoho_backend backend) {
     offsets[3] = 30, offsets[GROUPS] = SINKS - 1;
     WRONG(KYOHO_BAD_COUNT, "i.pos", pair, kyoho_pair_run_lists(pair, &ranges, -1));
     ranges.addresses.data = addresses;
-    WRONG(KYOHO_BAD_OPTION, "kyoho_lists", pair, kyoho_pair_run_lists(pair, &ranges, -1));
+    WRONG(KYOHO_BAD_OPTION, "allowed: first_addresses and source_counts, or source_offsets and addresses", pair,
+        kyoho_pair_run_lists(pair, &ranges, -1));
     GIVES(KYOHO_OK, kyoho_pair_free(pair));
 }
 

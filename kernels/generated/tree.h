@@ -27,6 +27,7 @@
 #define ESCAPED 30
 #define BESIDE_BULK 10
 #define MOST_ESCAPED 40
+#define WIDEST 68
 #define MOST_ALIKE 512
 #define CROWD 32
 #define SELECT_THREADS 256
@@ -51,8 +52,9 @@
 #define FOUND_CROWDED 2
 #define FOUND_NEGATIVE 4
 #define FOUND_LARGE 5
-#define FOUND_STARTS 6
-#define FOUND 50
+#define FOUND_WIDE 6
+#define FOUND_STARTS 7
+#define FOUND 51
 #define OWN_NONE 0
 #define OWN_ITSELF 1
 #define OWN_LISTED 2

@@ -96,7 +96,8 @@ FUNCTION void find_bulk(const BodyLayout *layout, GLOBAL const char *bodies, uin
 // Chooses the cube: its low corner is that of the box of all bodies, its side the smallest power of
 // two that is larger than the box's longest side. Where the box is 2^ESCAPED times as large as that
 // of most bodies, the cube is one around these, with room beside them, and the keys of bodies outside
-// it are those of its border. It also clears what is found later. One thread block.
+// it are those of its border. It finds whether the box is too large for that, and clears what is found
+// later. One thread block.
 KERNEL(BOX_THREADS, 1)
 choose_cube(const BodyLayout layout, GLOBAL const char *bodies, GLOBAL const double *boxes, GLOBAL double *cube,
     GLOBAL uint *found, uint places, int count, double softening2)
@@ -136,6 +137,7 @@ choose_cube(const BodyLayout layout, GLOBAL const char *bodies, GLOBAL const dou
             longest_of_bulk = fmax(longest_of_bulk, bulk[3 + k] - bulk[k]);
         const int of_bulk = exponent_above(longest_of_bulk);
         if (longest_of_bulk > 0.0 && of_bulk > LOWEST_EXPONENT && side > of_bulk + ESCAPED) {
+            found[FOUND_WIDE] = side > of_bulk + WIDEST ? (uint)(side - of_bulk) : 0;
             side = of_bulk + BESIDE_BULK > side - MOST_ESCAPED ? of_bulk + BESIDE_BULK : side - MOST_ESCAPED;
             UNROLL
             for (int k = 0; k < 3; ++k)

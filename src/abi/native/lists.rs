@@ -168,7 +168,7 @@ unsafe fn give_with(
         return Err(bad_field("kyoho_lists.reserved", lists.reserved, "0"));
     }
     let groups = arrays::count("kyoho_lists.group_count", lists.group_count)?;
-    let form = Form::of(lists)?;
+    let form = Form::of(lists, FORMS)?;
     let rows = SinkRows::<f64>::new(system.interaction(), sinks)?;
     criterion(system.interaction(), sinks.neighbour_criterion)?;
     if !sinks.radii2.data.is_null() {
@@ -234,7 +234,7 @@ unsafe fn give_with(
         ListedRows::Ranges(..) => None,
     };
     if addresses.is_none() && (0..=groups).any(|group| offsets(group) != 0) {
-        return Err(bad_form(lists));
+        return Err(bad_form(lists, FORMS));
     }
     // SAFETY: the array has as many elements as the last offset says.
     let copy = |first: usize, to: &mut [i32]| unsafe { copy_into(addresses, first, to) };
@@ -326,7 +326,7 @@ pub(super) unsafe fn of_pairs(lists: &kyoho_lists) -> Result<PairLists> {
     let sink_offsets = required("kyoho_lists.sink_offsets", lists.sink_offsets)?;
     // SAFETY: there is one more offset than there are groups.
     let sink_offsets = |number| unsafe { i64::from(element(sink_offsets, number, 0)) };
-    match Form::of(lists)? {
+    match Form::of(lists, FORMS_OF_PAIRS)? {
         Form::Ranges => {
             let first = required("kyoho_lists.first_addresses", lists.first_addresses)?;
             let counts = required("kyoho_lists.source_counts", lists.source_counts)?;
@@ -340,7 +340,7 @@ pub(super) unsafe fn of_pairs(lists: &kyoho_lists) -> Result<PairLists> {
             let offsets = |number| unsafe { element(offsets, number, 0) };
             let addresses = Rows::<i32, 1>::optional("kyoho_lists.addresses", lists.addresses)?;
             if addresses.is_none() && (0..=groups).any(|group| offsets(group) != 0) {
-                return Err(bad_form(lists));
+                return Err(bad_form(lists, FORMS_OF_PAIRS));
             }
             // SAFETY: the array has as many elements as the last offset says.
             let address = |place| unsafe { element(addresses, place, 0) };
@@ -352,6 +352,10 @@ pub(super) unsafe fn of_pairs(lists: &kyoho_lists) -> Result<PairLists> {
     }
 }
 
+/// The arrays of the forms in which the sources of groups are given, and of those that pairs know.
+const FORMS: &str = "first_addresses and source_counts, source_offsets and addresses, or source_offsets and sources";
+const FORMS_OF_PAIRS: &str = "first_addresses and source_counts, or source_offsets and addresses";
+
 /// The forms in which the sources of groups are given.
 enum Form {
     Ranges,
@@ -362,13 +366,13 @@ enum Form {
 impl Form {
     /// Returns the form whose arrays are there; those of the others have to be null. Lists without
     /// sources need no addresses.
-    fn of(lists: &kyoho_lists) -> Result<Form> {
+    fn of(lists: &kyoho_lists, forms: &str) -> Result<Form> {
         match given_arrays(lists).map(|(_, is_given)| is_given) {
             [true, _, false, false, false] | [_, true, false, false, false] => Ok(Form::Ranges),
             [false, false, true, _, false] | [false, false, _, true, false] => Ok(Form::Addresses),
             [false, false, _, false, true] => Ok(Form::Own),
             [false, false, false, false, false] if lists.group_count == 0 => Ok(Form::Addresses),
-            _ => Err(bad_form(lists)),
+            _ => Err(bad_form(lists, forms)),
         }
     }
 }
@@ -384,12 +388,11 @@ fn given_arrays(lists: &kyoho_lists) -> [(&'static str, bool); 5] {
     ]
 }
 
-fn bad_form(lists: &kyoho_lists) -> Error {
+fn bad_form(lists: &kyoho_lists, forms: &str) -> Error {
     let arrays = given_arrays(lists).into_iter();
     let names: Vec<&str> = arrays.filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect();
     let value = if names.is_empty() { "no sources".into() } else { names.join(", ") };
-    let allowed = "first_addresses and source_counts, source_offsets and addresses, or source_offsets and sources";
-    bad_field("kyoho_lists", value, allowed)
+    bad_field("kyoho_lists", value, forms)
 }
 
 /// Begins the forces of a batch.

@@ -7,13 +7,14 @@ use bytemuck::bytes_of;
 use super::clock::Clock;
 use super::constants::{
     BodyLayout, CELL_THREADS, CELL_TILE, CELLS_OF_BLOCK, CHILDREN, CUBE_NUMBERS, DIGIT_BITS, FOUND, FOUND_CROWDED,
-    FOUND_DEEP, FOUND_LARGE, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, GENERATIONS, INNER_THREADS, KEY_THREADS,
-    LANES, LEAF_THREADS, LINK_THREADS, MOST_BOXES, SORT_THREADS, SORT_TURNS, defines_of_order, record, unit_of_order,
+    FOUND_DEEP, FOUND_LARGE, FOUND_NEGATIVE, FOUND_STARTS, FOUND_UNSORTED, FOUND_WIDE, GENERATIONS, INNER_THREADS,
+    KEY_THREADS, LANES, LEAF_THREADS, LINK_THREADS, MOST_BOXES, SORT_THREADS, SORT_TURNS, defines_of_order, record,
+    unit_of_order,
 };
 use super::kernels::{Expansions, Kernels, launch, launch_after_copies, scan};
 use crate::cells::Cell;
 use crate::criterion::Criterion;
-use crate::cube::Cube;
+use crate::cube::{Cube, power_of_two};
 use kyoho_core::{Error, Result, TreePhase};
 use kyoho_hal::gpu::{Address, Argument, DeviceMemory, Event, Gpu, HostMemory, Place};
 use kyoho_hal::grow_buffer::GrowBuffer;
@@ -69,6 +70,16 @@ impl<A: Copy> Given<A> {
     /// Returns what tells a tree of these bodies from another of the same sources.
     pub fn built(&self) -> Built {
         (self.places, self.bodies, self.softening2, self.mass_factor)
+    }
+}
+
+/// Returns the error that the box of all bodies is so many powers of two as large as that of most.
+fn too_wide(exponent: i32) -> Error {
+    Error::OutOfRange {
+        what: "the extent of the sources of a tree, in that of most of them,".into(),
+        value: power_of_two(exponent),
+        precision: "single, in which GPUs sum trees",
+        allowed: "up to 1e20 on a GPU, any with backend cpu".into(),
     }
 }
 
@@ -238,7 +249,9 @@ impl<G: Gpu> Tree<G> {
             self.make_cells(on)?;
             loop {
                 let report = self.report(on)?;
-                if report[FOUND_DEEP] != 0 && self.words == 1 {
+                if report[FOUND_WIDE] != 0 && given.frame.is_none() {
+                    return Err(too_wide(report[FOUND_WIDE] as i32));
+                } else if report[FOUND_DEEP] != 0 && self.words == 1 {
                     self.lows.ensure_capacity(gpu, 8 * places)?;
                     self.find_cube(on, given)?;
                     self.sort_deep(on, given)?;

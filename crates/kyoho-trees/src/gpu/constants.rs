@@ -56,6 +56,9 @@ pub const BESIDE_BULK: i32 = 10;
 /// How many powers of two smaller than the box of all bodies the cube is at most, so that squared
 /// distances are numbers of 32 bits.
 pub const MOST_ESCAPED: i32 = 50 - SIDE_EXPONENT;
+/// How many powers of two the box of all bodies may be as large as that of most of them; beyond 32
+/// bits do not hold both.
+pub const WIDEST: i32 = 68;
 /// Bodies that may agree in all bits that the sort compares.
 pub const MOST_ALIKE: usize = 512;
 /// Bodies beside one that make the search for its place slow, if they agree in these bits.
@@ -106,8 +109,11 @@ pub const FOUND_CROWDED: usize = 2;
 pub const FOUND_NEGATIVE: usize = 4;
 /// The end of the cells that have more bodies than [`DIRECT_MOMENTS`].
 pub const FOUND_LARGE: usize = 5;
+/// How many powers of two the box of all bodies is as large as that of most, where these are more than
+/// [`WIDEST`].
+pub const FOUND_WIDE: usize = 6;
 /// The first cell of each generation, and the number of all.
-pub const FOUND_STARTS: usize = 6;
+pub const FOUND_STARTS: usize = 7;
 /// The count of the numbers that are found.
 pub const FOUND: usize = FOUND_STARTS + GENERATIONS + 1;
 
@@ -247,6 +253,7 @@ mod tests {
             ("ESCAPED", ESCAPED.into()),
             ("BESIDE_BULK", BESIDE_BULK.into()),
             ("MOST_ESCAPED", MOST_ESCAPED.into()),
+            ("WIDEST", WIDEST.into()),
             ("MOST_ALIKE", MOST_ALIKE as i64),
             ("CROWD", CROWD as i64),
             ("SELECT_THREADS", SELECT_THREADS as i64),
@@ -271,6 +278,7 @@ mod tests {
             ("FOUND_CROWDED", FOUND_CROWDED as i64),
             ("FOUND_NEGATIVE", FOUND_NEGATIVE as i64),
             ("FOUND_LARGE", FOUND_LARGE as i64),
+            ("FOUND_WIDE", FOUND_WIDE as i64),
             ("FOUND_STARTS", FOUND_STARTS as i64),
             ("FOUND", FOUND as i64),
             ("OWN_NONE", OWN_NONE.into()),

@@ -330,6 +330,26 @@ fn compare_special_bodies(sums: &mut Sums, asked: &Asked) {
     }
 }
 
+/// A body so far away that 32 bits do not hold its distances and those of the others is an error, and the
+/// next call has forces again. As a sink it may be anywhere.
+fn expect_body_too_far_away(sums: &mut Sums, asked: &Asked) {
+    let bodies = plummer(1000);
+    let masses = vec![1e-3; bodies.len()];
+    let with = |far: f64| [&[[far, 0.0, -far]], &bodies[1..]].concat();
+    let found = sums.of((&with(1e19), &masses), None, asked).unwrap();
+    let expected = direct(&with(1e19), &masses, &with(1e19), 1e-2, true);
+    let [_, rare] = errors(&found[1..], &expected[1..]);
+    assert!(rare < 1e-2, "{rare:e}");
+    for far in [1e22, 1e40, 1e100] {
+        let error = sums.of((&with(far), &masses), None, asked).unwrap_err().to_string();
+        assert!(
+            error.contains("the extent of the sources") && error.contains("up to 1e20 on a GPU"),
+            "{far:e}: {error}"
+        );
+        assert!(sums.of((&bodies, &masses), Some(&with(far)), asked).is_ok(), "{far:e}");
+    }
+}
+
 #[test]
 fn forces_are_those_of_direct_sums() {
     let Some(context) = hooks::hooked_context() else { return };
@@ -381,6 +401,7 @@ fn forces_are_those_of_direct_sums() {
     let found = sums.of((&bodies, &masses), Some(&points), &asked).unwrap();
     let [median, rare] = errors(&found, &direct(&bodies, &masses, &points, 1e-2, false));
     assert!(median < 1e-4 && rare < 5e-2, "{median:e} {rare:e}");
+    expect_body_too_far_away(&mut sums, &asked);
     sums.forces.sinks_at_a_time = 100;
     assert!(sums.of((&bodies, &masses), Some(&points), &asked).unwrap() == found, "other forces of few at a time");
     sums.forces.sinks_at_a_time = 1 << 20;
