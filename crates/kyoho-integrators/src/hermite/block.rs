@@ -34,6 +34,10 @@ const NEAR: usize = 1 << 6;
 /// The number of members that a thread advances, or of bodies that it copies, at a time.
 pub const OF_JOB: usize = 1 << 8;
 
+/// If less than this part of a step is made, because all bodies meet, the derivatives that are
+/// interpolated from it are too much rounding for the steps that follow.
+const LEAST_PART: f64 = 0.25;
+
 /// A near cache holds fewer bodies than these, and one thread advances them sooner than others are
 /// awake.
 pub const FAR: usize = 1 << 12;
@@ -171,7 +175,13 @@ impl Block<'_> {
             let allowed = self.plan.allowed(wanted);
             *lost = corrected.lost;
             steps.wanted[place] = allowed;
+            let mut derivatives = corrected.body.derivatives;
             body.step = match steps.cut.get(place) {
+                // Bodies go on to where the whole step was to end, by the higher derivatives known before.
+                Some(whole) if body.step < LEAST_PART * whole => {
+                    scheme.carry(body, body.step, &mut derivatives);
+                    whole - body.step
+                }
                 Some(whole) => allowed.min(whole.max(2.0 * body.step)),
                 // The step was made by the multiplication here, which the division undoes exactly.
                 None => {
@@ -182,7 +192,7 @@ impl Block<'_> {
             };
             (body.position, body.velocity) = (corrected.body.position, corrected.body.velocity);
             // The others stay zero and are not touched.
-            body.derivatives[..kept].copy_from_slice(&corrected.body.derivatives[..kept]);
+            body.derivatives[..kept].copy_from_slice(&derivatives[..kept]);
         }
         limited
     }

@@ -13,9 +13,9 @@ use super::scheme::Scheme;
 /// A body keeps its step where its acceleration has changed by at most this part.
 const KEPT: f64 = 0.1;
 
-/// And where its jerk has changed, over the step, by at most this part of the acceleration. Steps are
-/// some tenths of the time in which accelerations change.
-const KEPT_JERK: f64 = 0.02;
+/// And where each higher derivative has changed, over the step, by at most this part of the
+/// acceleration. Steps are some tenths of the time in which accelerations change.
+const KEPT_HIGHER: f64 = 0.02;
 
 /// The steps and derivatives of bodies before a change.
 pub struct Kept {
@@ -36,7 +36,8 @@ impl Kept {
         let (step, before) = &self.all[number];
         let change = |n: usize| length(&vector(|k| body.derivatives[n][k] - before[n][k]));
         let had = length(&before[0]);
-        if *step > 0.0 && change(0) <= KEPT * had && step * change(1) <= KEPT_JERK * had {
+        let is_as_before = |n: usize| step.powi(n as i32) * change(n) <= KEPT_HIGHER * had;
+        if *step > 0.0 && change(0) <= KEPT * had && (1..scheme.given()).all(is_as_before) {
             body.step = *step;
             return false;
         }

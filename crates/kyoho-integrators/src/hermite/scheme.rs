@@ -133,6 +133,14 @@ impl Scheme {
         sink(number, softening, vectors)
     }
 
+    /// Puts those derivatives of a body after a time that no force gives, and that it keeps, into their
+    /// places, as they follow from those that are known.
+    pub fn carry(&self, body: &Body, time: f64, derivatives: &mut [Vector]) {
+        for (number, derivative) in (self.given()..).zip(&mut derivatives[self.given()..self.kept()]) {
+            *derivative = series(&body.derivatives[number..self.kept()], time, 0);
+        }
+    }
+
     /// Advances a body by a step at whose end the force is known. `lost` are the rounding errors of
     /// position and velocity, which the next step adds again. In a close encounter they would be
     /// the largest error.
