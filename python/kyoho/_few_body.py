@@ -85,7 +85,8 @@ def few_body(
         Gives pairs the relativistic ``terms``, of 1, 2, 2.5 and 3.5, in harmonic coordinates. A
         system ends where two bodies are as near as 6 G (m1 + m2) / c^2.
     collisions : bool
-        Whether a system ends where two bodies are as near as the sum of their radii.
+        Whether a system ends where two bodies are as near as the sum of their radii, unless they
+        move apart from the start on.
     escapes : float, optional
         A system ends where a part is unbound, moves away, and is farther from the rest than this
         many times the extent of both.

@@ -59,7 +59,7 @@ pub struct Arguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Stop {
-    /// Two bodies are nearer than the sum of their radii
+    /// Two bodies are nearer than the sum of their radii, unless they move apart from the start on
     Collision,
     /// A part is unbound and far from the rest
     Escape,

@@ -485,3 +485,26 @@ fn tight_bodies_move_others_far_away_by_their_mass() {
         }
     }
 }
+
+#[test]
+fn members_that_overlap_collide_whether_they_approach_or_part() {
+    for order in [Order::Fourth, Order::Sixth, Order::Eighth] {
+        for (speed, on_collision) in [(-2.0, OnCollision::End), (2.0, OnCollision::End), (2.0, OnCollision::Merge)] {
+            let mut cluster = cluster(order, Choices { subsystem_radius: 0.05, on_collision, ..WITH });
+            let mut bodies = [
+                body(1, 0.5, [-0.01, 0.0, 0.0], [-speed, 0.0, 0.0]),
+                body(2, 0.5, [0.01, 0.0, 0.0], [speed, 0.0, 0.0]),
+                body(3, 1e-3, [3.0, 0.0, 0.0], [0.0, 0.5, 0.0]),
+            ];
+            bodies[..2].iter_mut().for_each(|(_, body)| body.radius = Some(0.02));
+            cluster.add(&bodies).unwrap();
+            let made = evolve(&mut cluster, 1e-3);
+            let [found] = cluster.encounters() else { panic!("{order:?} {speed}: {:?}", cluster.encounters()) };
+            assert_eq!((found.kind, found.bodies), (EncounterKind::Collision, [1, 2]), "{order:?} {speed}");
+            assert!(found.distance <= 0.02 && found.time == 0.0, "{order:?} {speed}: {found:?}");
+            let merges = on_collision == OnCollision::Merge;
+            assert_eq!(cluster.bodies().len(), if merges { 2 } else { 3 });
+            assert_eq!(made.end == EvolutionEnd::Encounter, !merges, "{order:?} {speed}");
+        }
+    }
+}

@@ -33,16 +33,36 @@ pub struct Step<'a> {
 impl Step<'_> {
     /// Moves the members of a subsystem over the step.
     pub fn advance(&self, subsystem: &mut Subsystem) -> Result<Contacts> {
-        let mut contacts = Vec::new();
         if self.step <= 0.0 {
-            return Ok(contacts);
+            return Ok(Vec::new());
         }
         subsystem.require_apart()?;
+        let mut contacts = Step::overlaps(subsystem)?;
         let passed = self.advance_averaged(subsystem, &mut contacts)?;
         if passed < self.step {
             let mut way = Way { step: self, began: subsystem.time, at: passed, stops: true, contacts: &mut contacts };
             way.follow(&mut subsystem.inner, &subsystem.members)?;
             centred(subsystem);
+        }
+        Ok(contacts)
+    }
+
+    /// Returns the members that are nearer than the sum of their radii at the start of a step. Those that
+    /// move apart do not end a system of few bodies.
+    fn overlaps(subsystem: &Subsystem) -> Result<Contacts> {
+        let Subsystem { inner, members, time, .. } = subsystem;
+        let mut contacts = Vec::new();
+        if inner.radii.iter().all(|radius| *radius == 0.0) {
+            return Ok(contacts);
+        }
+        for other in 0..members.len() {
+            for one in 0..other {
+                let distance = length(&vector(|k| inner.positions[other][k] - inner.positions[one][k]));
+                if distance < touch(inner, [one, other]) {
+                    let (kind, bodies) = (EncounterKind::Collision, [members[one], members[other]]);
+                    memory::push(&mut contacts, Encounter { kind, bodies, distance, time: *time }, WHAT)?;
+                }
+            }
         }
         Ok(contacts)
     }
@@ -65,7 +85,7 @@ impl Step<'_> {
         if !is_stable || is_strong || strength(0.0).max(strength(1.0)) >= WEAK {
             return Ok(0.0);
         }
-        if orbit.pericentre < touch(&subsystem.inner, [0, 1]) {
+        if contacts.is_empty() && orbit.pericentre < touch(&subsystem.inner, [0, 1]) {
             let (bodies, time) = ([subsystem.members[0], subsystem.members[1]], subsystem.time + step);
             let found = Encounter { kind: EncounterKind::Collision, bodies, distance: orbit.pericentre, time };
             memory::push(contacts, found, WHAT)?;
@@ -123,7 +143,10 @@ impl Way<'_> {
             // Bodies that touch where they are may be nearer.
             let distance = if kind == EncounterKind::Merger { apart } else { apart.min(touch(inner, pair)) };
             let found = Encounter { kind, bodies, distance, time: self.began + self.at };
-            memory::push(self.contacts, found, WHAT)?;
+            let is_known = self.contacts.iter().any(|known| (known.kind, known.bodies) == (kind, bodies));
+            if !is_known {
+                memory::push(self.contacts, found, WHAT)?;
+            }
             if kind == EncounterKind::Merger {
                 return self.follow_merged(inner, numbers, pair);
             }
