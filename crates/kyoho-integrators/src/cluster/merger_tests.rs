@@ -205,3 +205,15 @@ fn speeds_of_light_that_mean_nothing_are_refused() {
     let text = refused(Choices { speed_of_light: 100.0, ..Choices::default() });
     assert!(text.contains("without subsystems, whose bodies alone have relativistic terms"), "{text}");
 }
+
+#[test]
+fn merged_bodies_have_the_volume_of_both_whatever_their_size() {
+    let two = 2.0f64.cbrt();
+    for radius in [1e300, 1e103, 1.0, 1e-109, 1e-300] {
+        let found = mergers::radius_of_all([radius; 2].into_iter());
+        assert!((found / radius / two - 1.0).abs() < 1e-15, "{radius:e}: {found:e}");
+    }
+    assert_eq!(mergers::radius_of_all([0.0, 3.0].into_iter()), 3.0);
+    assert_eq!(mergers::radius_of_all([0.0, 0.0].into_iter()), 0.0);
+    assert_eq!(mergers::radius_of_all([f64::MAX; 3].into_iter()), f64::MAX);
+}

@@ -9,6 +9,15 @@ use super::{Cluster, OnCollision};
 
 const WHAT: &str = "bodies that merge";
 
+/// Returns the radius of a sphere with the volume of spheres of these radii.
+pub(super) fn radius_of_all(radii: impl Iterator<Item = f64> + Clone) -> f64 {
+    let largest = radii.clone().fold(0.0, f64::max);
+    if largest == 0.0 {
+        return 0.0;
+    }
+    (largest * radii.map(|radius| (radius / largest).powi(3)).sum::<f64>().cbrt()).min(f64::MAX)
+}
+
 impl Cluster {
     /// Keeps encounters that were found, of bodies by their places, and makes those bodies one that merge.
     /// Returns whether the evolution goes on after them.
@@ -54,7 +63,7 @@ impl Cluster {
         for set in (0..places.len()).filter(|&item| sets[item] == item) {
             let members = || (0..places.len()).filter(|&item| sets[item] == set).map(|item| places[item]);
             let heaviest = self.heaviest(members());
-            let radius = members().map(|place| self.radii[place].powi(3)).sum::<f64>().cbrt();
+            let radius = radius_of_all(members().map(|place| self.radii[place]));
             made.push((self.identifiers[heaviest], self.one_of(heaviest, members), radius));
             lost.extend(members().filter(|place| *place != heaviest).map(|place| self.identifiers[place]));
         }
