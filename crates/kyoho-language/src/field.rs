@@ -10,6 +10,7 @@ mod built_in;
 mod evaluation;
 mod kernel;
 pub mod king;
+mod power_law_cutoff;
 
 use kyoho_core::{Level, Result, memory};
 

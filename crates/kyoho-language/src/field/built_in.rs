@@ -2,7 +2,7 @@
 
 use kyoho_core::Result;
 
-use super::king;
+use super::{king, power_law_cutoff};
 
 /// A function that makes a text from the numbers of all parameters.
 pub type Maker = fn(&[f64]) -> Result<String>;
@@ -15,7 +15,7 @@ pub struct BuiltIn {
     /// The text.
     pub text: &'static str,
     /// What makes the text that is evaluated from the numbers of all parameters, where these have to be
-    /// known. Then `text` has no more than the parameters.
+    /// known, or looked at. Then `text` may have no more than the parameters.
     pub made: Option<Maker>,
 }
 
@@ -43,7 +43,7 @@ pub const BUILT_IN: [BuiltIn; 12] = built_in![
     "miyamoto_nagai",
     "king" made by king::text,
     "logarithmic_halo",
-    "power_law_cutoff",
+    "power_law_cutoff" made by power_law_cutoff::text,
     "milky_way_2014",
     "solar_tide",
     "tidal_tensor",

@@ -162,6 +162,13 @@ fn a_power_law_with_a_cutoff_is_the_integral_of_its_density() {
         assert_series(&field, &[mass, 1.8, radius], G, [place, VELOCITY]);
     }
     assert_same_by_blocks(&field, &[mass, 1.8, radius], G);
+    for exponent in [-1.0, 2.0, 2.9, f64::INFINITY] {
+        let error = power_law_cutoff::text(&[mass, exponent, radius]).unwrap_err().to_string();
+        assert!(
+            error.contains("the exponent of power_law_cutoff is ") && error.contains("from 0 to below 2"),
+            "{error}"
+        );
+    }
 }
 
 /// The error function by its integral.
