@@ -99,8 +99,8 @@ pub struct Counts {
 }
 
 /// Whether to go on after a block step, from the fraction of the interval that is done and the
-/// number of block steps so far.
-pub type GoOn<'a> = dyn FnMut(f64, u64) -> bool + 'a;
+/// number of block steps so far. An error is that of the advance.
+pub type GoOn<'a> = dyn FnMut(f64, u64) -> Result<bool> + 'a;
 
 /// Something that advances bodies from one meeting to the next.
 pub trait Integrator {

@@ -8,8 +8,8 @@ use kyoho_core::{Order, Precision, TreeAccuracy};
 /// exactly.
 pub const SHORTEST: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// The shortest interval. The shortest steps of a shorter one would be rounded.
-pub const SHORTEST_INTERVAL: f64 = f64::MIN_POSITIVE / SHORTEST;
+/// The shortest interval. Of steps in a shorter one the highest powers of a scheme would be zero.
+pub const SHORTEST_INTERVAL: f64 = 1e-30;
 
 /// The criterion of the length of steps in orders 6 and 8. Other orders have one criterion.
 #[repr(i32)]

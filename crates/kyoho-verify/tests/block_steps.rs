@@ -170,7 +170,7 @@ fn run_in(
         integrator.start().unwrap();
     }
     for _ in 0..2 {
-        integrator.advance(&mut |_, _| true).unwrap();
+        integrator.advance(&mut |_, _| Ok(true)).unwrap();
     }
     (integrator.bodies().to_vec(), integrator.counts(), calls.load(Ordering::Relaxed))
 }
@@ -365,7 +365,7 @@ fn run_past(stepper: Stepper, fails: usize, blocks: u64) -> (Vec<Body>, Counts, 
     integrator.start().unwrap();
     for blocks in [blocks, u64::MAX] {
         let before = integrator.counts().block_steps;
-        integrator.advance(&mut |_, made| made - before < blocks).unwrap();
+        integrator.advance(&mut |_, made| Ok(made - before < blocks)).unwrap();
     }
     (integrator.bodies().to_vec(), integrator.counts(), calls.load(Ordering::Relaxed))
 }

@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
         let bar = progress::bar(steps.into()).with_message(format!("{:<16}", self.model.name));
         self.integrator.advance(&mut |fraction, _| {
             bar.set_position((fraction * f64::from(steps)).round() as u64);
-            true
+            Ok(true)
         })?;
         bar.finish_and_clear();
         self.time += interval;

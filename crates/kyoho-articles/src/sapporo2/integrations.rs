@@ -147,14 +147,14 @@ fn advance(
     let mut foreseen = None;
     integrator.advance(&mut |fraction, blocks| {
         if blocks % 64 != 0 || fraction == 1.0 {
-            return true;
+            return Ok(true);
         }
         tell(fraction);
         let elapsed = began.elapsed().as_secs_f64();
         // The first steps are shorter than those that follow.
         let all = if fraction < 1.0 / 64.0 { elapsed } else { elapsed / fraction };
         foreseen = (all > limit).then_some(all);
-        foreseen.is_none()
+        Ok(foreseen.is_none())
     })?;
     Ok(foreseen)
 }

@@ -159,7 +159,7 @@ fn error(system: System, plan: Plan, model: &[Body], energies: &mut Energies) ->
     let mut integrator = kyoho_integrators::of(system, &plan, model.to_vec())?;
     let mut squares = 0.0;
     for _ in 0..meetings {
-        integrator.advance(&mut |_, _| true)?;
+        integrator.advance(&mut |_, _| Ok(true))?;
         squares += (energies.of(integrator.bodies())?.total() / before - 1.0).powi(2);
     }
     Ok((squares / f64::from(meetings)).sqrt())

@@ -193,7 +193,7 @@ mod tests {
             let count = starts.len();
             let mut integrator = points(choreography, count as f64);
             for part in 1..=count {
-                integrator.advance(&mut |_, _| true).unwrap();
+                integrator.advance(&mut |_, _| Ok(true)).unwrap();
                 for (number, body) in integrator.bodies().iter().enumerate() {
                     let nearest = (0..count)
                         .min_by(|one, other| distance(body, &starts[*one]).total_cmp(&distance(body, &starts[*other])));

@@ -37,7 +37,7 @@ pub fn advance(
         let mut go_on = |fraction: f64, blocks: u64| {
             let time = done + fraction * rest;
             pass(time / plan.interval, blocks, start + time);
-            true
+            Ok(true)
         };
         let approach = integrator.advance(&mut go_on).map_err(subsystems::failure)?;
         let name = |bodies: [usize; 2]| bodies.map(|place| names[place]);

@@ -5,7 +5,7 @@ use kyoho_core::{Error, Result, memory};
 
 use crate::encounters::{Encounter, Encounters};
 use crate::plan::SHORTEST_INTERVAL;
-use crate::{Approach, Counts, EnergyJump};
+use crate::{Approach, Counts, EnergyJump, GoOn};
 
 use super::{BODIES, Cluster};
 
@@ -48,22 +48,18 @@ impl Cluster {
         self.evolve_if(to, block_steps, Some(go_on))
     }
 
-    pub(super) fn evolve_here(
-        &mut self,
-        to: f64,
-        block_steps: Option<u64>,
-        go_on: &mut dyn FnMut(f64, u64) -> bool,
-    ) -> Result<Evolution> {
+    pub(super) fn evolve_here(&mut self, to: f64, block_steps: Option<u64>, go_on: &mut GoOn) -> Result<Evolution> {
         if !to.is_finite() {
             return Err(Error::NotFinite { what: "the time to evolve to".into(), value: to });
         }
         let (start, interval) = (self.time, to - self.time);
         self.encounters.clear();
         if interval < 0.0 || interval > 0.0 && interval < SHORTEST_INTERVAL {
+            let soon = if interval > 0.0 { format!(", and {SHORTEST_INTERVAL:e} later") } else { String::new() };
             return Err(Error::BadOption {
                 name: "the time to evolve to".into(),
                 value: shown(to),
-                allowed: format!("from {} on, the time of the bodies", shown(start)),
+                allowed: format!("from {} on, the time of the bodies{soon}", shown(start)),
             });
         }
         let mut all = Evolution { end: EvolutionEnd::Time, block_steps: 0, approach: None };
@@ -95,7 +91,7 @@ impl Cluster {
         &mut self,
         to: f64,
         block_steps: Option<u64>,
-        go_on: &mut dyn FnMut(f64, u64) -> bool,
+        go_on: &mut GoOn,
     ) -> Result<(Evolution, Vec<Encounter>)> {
         let (start, interval) = (self.time, to - self.time);
         if interval == 0.0 || self.identifiers.is_empty() {
@@ -128,13 +124,13 @@ impl Cluster {
         let mut end = EvolutionEnd::Time;
         let mut goes_on = |fraction: f64, all: u64| {
             let made = all - before;
-            let refuses = !go_on(start + fraction * interval, made);
+            let refuses = !go_on(start + fraction * interval, made)?;
             if refuses && fraction < 1.0 {
                 end = EvolutionEnd::Caller;
             } else if block_steps.is_some_and(|most| made >= most) && fraction < 1.0 {
                 end = EvolutionEnd::BlockSteps;
             }
-            end == EvolutionEnd::Time
+            Ok(end == EvolutionEnd::Time)
         };
         let outcome = self.integrator.advance(&mut goes_on);
         let reached = self.integrator.reached();

@@ -61,20 +61,11 @@ impl Cluster {
                 Some(team) if team.is_on_any(go_on.is_some())? => Some(team),
                 _ => None,
             };
-            let mut failed = None;
-            let evolution = cluster.evolve_here(to, block_steps, &mut |time, made| {
+            cluster.evolve_here(to, block_steps, &mut |time, made| {
                 let goes_on = go_on.as_mut().is_none_or(|go_on| go_on(time, made));
-                let Some(team) = &asking else { return goes_on };
-                let stops = team.is_on_any(!goes_on);
-                stops.map_or_else(
-                    |error| {
-                        failed = Some(error);
-                        false
-                    },
-                    |stops| !stops,
-                )
-            });
-            failed.map_or(evolution, Err)
+                let stops = asking.as_ref().map(|team| team.is_on_any(!goes_on)).transpose()?;
+                Ok(stops.map_or(goes_on, |stops| !stops))
+            })
         })
     }
 

@@ -280,22 +280,30 @@ fn an_error_on_one_rank_ends_the_call_on_all_with_its_text() {
 
 #[test]
 fn a_rank_that_fails_in_a_step_ends_it_on_all() {
-    // The function of a field fails on one rank after some calls.
-    let found = on_ranks(2, Manners::default(), |rank| {
-        let fails = ranked(&rank) == 1;
-        let mut cluster = with_bodies(over(rank, Order::Fourth, Precision::Double, SOFTENED), COUNT);
-        let mut calls = 0;
-        let field = move |_: &crate::fields::FieldQuestion, values: &mut [f64]| {
-            calls += 1;
-            values.fill(0.0);
-            i32::from(fails && calls > 9)
-        };
-        cluster.add_field_function(Box::new(field), false).unwrap();
-        let error = cluster.evolve_if(1.0, None, None).unwrap_err();
-        (error.code(), error.to_string())
-    });
-    assert_eq!(found[0], found[1]);
-    assert!(found[0].1.starts_with("rank 1: "), "{}", found[0].1);
+    // The function of a field fails on one rank in one of its calls, and the caller may be asked whether to go on.
+    for asks in [false, true] {
+        let found = on_ranks(2, Manners::default(), |rank| {
+            let fails = ranked(&rank) == 1;
+            let mut cluster = with_bodies(over(rank, Order::Fourth, Precision::Double, SOFTENED), COUNT);
+            let mut calls = 0;
+            let field = move |_: &crate::fields::FieldQuestion, values: &mut [f64]| {
+                calls += 1;
+                values.fill(0.0);
+                i32::from(fails && calls == 20)
+            };
+            cluster.add_field_function(Box::new(field), false).unwrap();
+            let before = (cluster.time(), cluster.bodies()[5].position);
+            let mut go_on = |_: f64, _: u64| true;
+            let given: Option<&mut dyn FnMut(f64, u64) -> bool> = if asks { Some(&mut go_on) } else { None };
+            let error = cluster.evolve_if(1.0, None, given).unwrap_err();
+            assert_eq!((cluster.time(), cluster.bodies()[5].position), before, "{asks}");
+            // The next call works.
+            cluster.evolve_if(1.0 / 128.0, None, None).unwrap();
+            (error.code(), error.to_string(), cluster.bodies().iter().map(|body| body.position).collect::<Vec<_>>())
+        });
+        assert_eq!(found[0], found[1]);
+        assert!(found[0].1.starts_with("rank 1: "), "{}", found[0].1);
+    }
 }
 
 #[test]

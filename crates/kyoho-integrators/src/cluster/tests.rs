@@ -323,3 +323,26 @@ fn the_longest_step_may_be_as_short_as_the_units_of_time_are_long() {
         assert_eq!(end, EvolutionEnd::Time, "{order:?}");
     }
 }
+
+#[test]
+fn times_that_no_step_reaches_are_refused_and_others_are_made() {
+    for order in [Order::Second, Order::Fourth, Order::Sixth, Order::Eighth] {
+        let dt_max = if order == Order::Second { 1.0 / 256.0 } else { 0.0 };
+        let mut cluster = cluster(order, Choices { dt_max, ..Choices::default() });
+        cluster.add(&circle()).unwrap();
+        for time in [1e-300, 1e-60, 1e-31] {
+            let error = cluster.evolve(time, None, &mut |_, _| true).unwrap_err().to_string();
+            assert!(error.contains("from 0 on, the time of the bodies, and 1e-30 later"), "{order:?}: {error}");
+        }
+        assert_eq!(
+            (evolve(&mut cluster, 0.0).block_steps, evolve(&mut cluster, 1e-30).block_steps),
+            (0, 1),
+            "{order:?}"
+        );
+        evolve(&mut cluster, 1e-29);
+        evolve(&mut cluster, 1.0);
+        let position = cluster.bodies()[0].position;
+        let off = (position[0] - 0.5 * 1.0f64.cos()).hypot(position[1] - 0.5 * 1.0f64.sin());
+        assert!(off < if order == Order::Second { 1e-2 } else { 1e-5 }, "{order:?}: {off:e}");
+    }
+}

@@ -40,7 +40,7 @@ impl Hermite {
                         self.schedule_all(0.0)?;
                     }
                     done = self.block_step()?;
-                    (done, self.ends(done, go_on))
+                    (done, self.ends(done, go_on)?)
                 }
             };
         }
@@ -106,9 +106,9 @@ impl Hermite {
 
     /// Whether an interval ends with the block step to a time, as the caller wants, bodies encounter
     /// each other, or all meet.
-    fn ends(&mut self, now: f64, go_on: &mut GoOn) -> bool {
-        let goes_on = go_on(now, self.counts.block_steps);
-        self.encounters.as_mut().is_some_and(Encounters::is_met) || !goes_on || now == 1.0
+    fn ends(&mut self, now: f64, go_on: &mut GoOn) -> Result<bool> {
+        let goes_on = go_on(now, self.counts.block_steps)?;
+        Ok(self.encounters.as_mut().is_some_and(Encounters::is_met) || !goes_on || now == 1.0)
     }
 
     /// Advances the members of the block to a time. If they go on from there, they are scheduled

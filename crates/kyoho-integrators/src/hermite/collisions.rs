@@ -219,7 +219,7 @@ mod tests {
             hermite.set_subsystems(Some(SubsystemRules { radius: 1e-3, speed_of_light: None })).unwrap();
             hermite.watch(Encounters::new(0.0, vec![1e-6; 5]));
             hermite.start().unwrap();
-            hermite.advance(&mut |_, _| true).unwrap();
+            hermite.advance(&mut |_, _| Ok(true)).unwrap();
             assert_eq!(hermite.subsystems().0.len(), 1, "{order:?}");
             let [found] = hermite.encounters() else { panic!("{order:?}: {:?}", hermite.encounters()) };
             assert!(found.bodies == [2, 3] && (found.time - 0.4).abs() < 0.01, "{order:?}: {found:?}");

@@ -141,7 +141,7 @@ impl Hermite {
             Made::Further(blocks) => {
                 self.encounters.iter_mut().for_each(Encounters::clear);
                 let before = self.counts.block_steps;
-                match self.make_steps((from, false), added, &mut |_, made| made - before < blocks)? {
+                match self.make_steps((from, false), added, &mut |_, made| Ok(made - before < blocks))? {
                     Made::Reached(reached) => Ok(Reached { ends: true, ..reached }),
                     Made::Further(_) => Err(Error::Internal { what: "a device went further than it was asked".into() }),
                 }
@@ -386,7 +386,7 @@ impl Run<'_> {
         if due.looks {
             self.look(device, time)?;
         }
-        let goes_on = go_on(time, self.followed.counts.block_steps);
+        let goes_on = go_on(time, self.followed.counts.block_steps)?;
         let is_met = self.encounters.as_mut().is_some_and(|encounters| encounters.is_met());
         let ends = is_met || !goes_on || time == 1.0;
         if ends && self.ahead > 0 {
@@ -554,7 +554,7 @@ mod tests {
             chains: true,
             ahead: 0,
         };
-        run.make(device, 0.0, &mut |_, made| made < blocks).unwrap()
+        run.make(device, 0.0, &mut |_, made| Ok(made < blocks)).unwrap()
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn error(order: Order, steps: f64) -> f64 {
     let plan = Plan { interval, ..plan(order, 1e6, std::f64::consts::TAU / steps) };
     let mut hermite = integrator(plan, bodies.clone(), 1);
     for _ in 0..INTERVALS {
-        hermite.advance(&mut |_, _| true).unwrap();
+        hermite.advance(&mut |_, _| Ok(true)).unwrap();
     }
     length(&vector(|k| hermite.bodies()[0].position[k] - bodies[0].position[k]))
 }
@@ -77,7 +77,7 @@ fn errors_in_field(order: Order, steps: f64) -> [f64; 2] {
     };
     let before = energy(&mut hermite);
     hermite.start().unwrap();
-    (0..8).for_each(|_| assert!(hermite.advance(&mut |_, _| true).is_ok()));
+    (0..8).for_each(|_| assert!(hermite.advance(&mut |_, _| Ok(true)).is_ok()));
     let moved = length(&vector(|k| hermite.bodies()[0].position[k] - bodies[0].position[k]));
     [moved, (energy(&mut hermite) - before).abs()]
 }
@@ -115,7 +115,7 @@ fn an_ellipse_keeps_its_energy_the_better_the_smaller_eta() {
         };
         let before = energy(hermite.bodies());
         for _ in 0..7 {
-            hermite.advance(&mut |_, _| true).unwrap();
+            hermite.advance(&mut |_, _| Ok(true)).unwrap();
         }
         (energy(hermite.bodies()) / before - 1.0).abs()
     };
@@ -168,7 +168,7 @@ fn bodies_meet_at_the_end_of_each_interval() {
         let mut fractions = Vec::new();
         let mut note = |fraction, _| {
             fractions.push(fraction);
-            true
+            Ok(true)
         };
         hermite.advance(&mut note).unwrap();
         assert!(fractions.is_sorted() && fractions.last() == Some(&1.0));
@@ -182,7 +182,7 @@ fn steps_do_not_run_away_where_the_highest_derivatives_are_noise() {
     for (order, precision) in [(Order::Eighth, Precision::Double), (Order::Sixth, Precision::Mixed)] {
         let plan = Plan { precision, ..plan(order, 0.02, 1.0) };
         let mut hermite = integrator(plan, ellipse(0.0), 1);
-        hermite.advance(&mut |_, _| true).unwrap();
+        hermite.advance(&mut |_, _| Ok(true)).unwrap();
         // The step is a quarter of 0.02 times the time scale, which is 1, rounded down to a
         // power of two.
         assert!(hermite.counts().block_steps <= 256 + 16, "{order:?}: {:?}", hermite.counts());
@@ -208,7 +208,7 @@ fn steps_far_from_the_origin_are_as_many_as_there() {
                 let mut bodies = ellipse(eccentricity);
                 bodies.iter_mut().for_each(|body| body.position[0] += offset);
                 let mut hermite = integrator(plan, bodies, 1);
-                hermite.advance(&mut |_, steps| steps < 100_000).unwrap();
+                hermite.advance(&mut |_, steps| Ok(steps < 100_000)).unwrap();
                 assert_eq!(hermite.reached, 1.0, "{order:?} {criterion:?} {eta} at {offset:e}");
                 hermite.counts().steps as f64
             };
@@ -245,7 +245,7 @@ fn a_passage_that_changes_an_energy_is_told() {
                 1,
             );
             let before = energy(hermite.bodies());
-            hermite.advance(&mut |_, _| true).unwrap();
+            hermite.advance(&mut |_, _| Ok(true)).unwrap();
             let (jump, change) = (hermite.energy_jump(), energy(hermite.bodies()) - before);
             assert_eq!(hermite.counts().energy_jumps, u64::from(jump.is_some()));
             if has_jump {
@@ -280,7 +280,7 @@ fn work_of_a_third_body_on_a_pair_is_no_error() {
                 0.5 * between(|body| body.velocity).powi(2) - 1.0 / between(|body| body.position)
             };
             let before = pair(hermite.bodies());
-            hermite.advance(&mut |_, _| true).unwrap();
+            hermite.advance(&mut |_, _| Ok(true)).unwrap();
             let change = pair(hermite.bodies()) / before - 1.0;
             assert!(change.abs() > 0.02, "{order:?} {speed}: the third body works on the pair: {change}");
             assert_eq!(hermite.counts().energy_jumps, 0, "{order:?} {speed}: {:?}", hermite.energy_jump());
@@ -294,7 +294,7 @@ fn a_passage_in_steps_that_are_too_long_is_told() {
         let mut hermite =
             integrator(Plan { shortest: 1e-3, ..plan(order, usual_eta(order, false), 1.0) }, ellipse(0.99), 1);
         for _ in 0..6 {
-            hermite.advance(&mut |_, _| true).unwrap();
+            hermite.advance(&mut |_, _| Ok(true)).unwrap();
             if let Some(jump) = hermite.energy_jump() {
                 assert!(jump.limited_steps > 0 && jump.bodies == [0, 1] && jump.step == 1.0 / 1024.0, "{jump:?}");
             }
@@ -310,7 +310,7 @@ fn the_criterion_of_a_plan_decides_the_steps() {
     let steps = |order: Order, precision: Precision, criterion: StepCriterion, eta: f64| {
         let plan = Plan { precision, criterion, ..plan(order, eta, 1.0) };
         let mut hermite = integrator(plan, ellipse(0.0), 1);
-        hermite.advance(&mut |_, _| true).unwrap();
+        hermite.advance(&mut |_, _| Ok(true)).unwrap();
         hermite.bodies()[0].step
     };
     let (own, average, usual) = (StepCriterion::Order, StepCriterion::Average, StepCriterion::Usual);
@@ -352,7 +352,7 @@ fn threads_change_no_bit_of_large_blocks() {
         let mut vector = |size: f64| vector(|_| size * (random() - 0.5));
         let bodies = (0..FAR).map(|_| Body::new(1.0 / FAR as f64, vector(2.0), vector(1.0))).collect();
         let mut hermite = integrator(Plan { interval: 0.0625, ..plan }, bodies, threads);
-        hermite.advance(&mut |_, _| true).unwrap();
+        hermite.advance(&mut |_, _| Ok(true)).unwrap();
         hermite.bodies().to_vec()
     };
     assert!(run(1) == run(3));

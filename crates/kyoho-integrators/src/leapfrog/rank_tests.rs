@@ -103,7 +103,7 @@ fn evolved(team: Option<&Team>, plan: &Plan, own: Vec<Body>, (first, in_groups):
         Ok(Energy { field: leapfrog.field_energy(time)?, ..of_gravity })
     };
     let before = energy(&mut leapfrog, 0.0)?;
-    leapfrog.advance(&mut |_, _| true)?;
+    leapfrog.advance(&mut |_, _| Ok(true))?;
     let after = energy(&mut leapfrog, plan.interval)?;
     Ok(Found { bodies: leapfrog.bodies().to_vec(), energies: [before, after], counts: leapfrog.counts() })
 }

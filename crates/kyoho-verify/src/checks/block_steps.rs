@@ -177,7 +177,7 @@ fn interval(integrator: &mut dyn Integrator, stop: u64) -> Result<Told> {
     let approach = integrator.advance(&mut |done, all| {
         asked.push((done.to_bits(), all));
         steps += 1;
-        steps != stop
+        Ok(steps != stop)
     })?;
     let numbers = |body: &Body| {
         let Body { step, mass, position, velocity, derivatives } = *body;
