@@ -2,9 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Result, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+
+/// Links that are followed, as many as Linux follows.
+const MOST_LINKS: usize = 40;
 
 /// The mark at the beginning of a text that some editors write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -36,14 +39,22 @@ pub fn text(content: Vec<u8>, path: &Path) -> crate::failure::Result<String> {
 }
 
 /// Writes a file so that its name always stands for all of the old content or all of the new, even
-/// if the machine stops: the new content is on the disk before it gets the name.
+/// if the machine stops: the new content is on the disk before it gets the name. Pipes and devices get
+/// the content, and a link stays one to the file that is replaced.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     replace_by(path, |file| file.write_all(content))
 }
 
 /// Writes a file like [`replace`], with content that a function writes.
 pub fn replace_by(path: &Path, content: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    let partial = path.with_extension("partial");
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return content(&mut OpenOptions::new().write(true).open(path)?);
+    }
+    let path = &linked(path)?;
+    // No other process has this name.
+    let mut partial = path.as_os_str().to_os_string();
+    partial.push(format!(".{}.partial", std::process::id()));
+    let partial = PathBuf::from(partial);
     let written = write(&partial, content).and_then(|()| std::fs::rename(&partial, path));
     if written.is_err() {
         // If this fails too, the first error says more.
@@ -56,6 +67,19 @@ pub fn replace_by(path: &Path, content: impl FnOnce(&mut File) -> Result<()>) ->
         Err(error) if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Returns the path of the file that a path, which may be a link, stands for.
+fn linked(path: &Path) -> Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    // Its error says that the links have no end.
+    std::fs::canonicalize(path)
 }
 
 fn write(path: &Path, content: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
@@ -117,6 +141,35 @@ mod tests {
         let mut left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["snapshot.txt", "taken.txt"]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_links_and_what_is_no_file_gets_the_content() {
+        let folder = folder("links");
+        let (first, second, there) = (folder.join("first"), folder.join("second"), folder.join("in/stars.txt"));
+        std::fs::create_dir(folder.join("in")).unwrap();
+        std::os::unix::fs::symlink("second", &first).unwrap();
+        std::os::unix::fs::symlink("in/stars.txt", &second).unwrap();
+        for content in ["new", "newer"] {
+            replace(&first, content.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&there).unwrap(), content);
+            assert!([&first, &second].into_iter().all(|link| link.is_symlink()));
+        }
+        std::os::unix::fs::symlink("itself", folder.join("itself")).unwrap();
+        assert!(replace(&folder.join("itself"), b"new").is_err());
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer)));
+        replace(&path, b"new").unwrap();
+        drop(writer);
+        let mut found = String::new();
+        reader.read_to_string(&mut found).unwrap();
+        assert_eq!(found, "new");
+        replace(Path::new("/dev/null"), b"new").unwrap();
+        std::fs::write(folder.join("stars.partial"), "mine").unwrap();
+        replace(&folder.join("stars.txt"), b"new").unwrap();
+        assert_eq!(std::fs::read(folder.join("stars.partial")).unwrap(), b"mine");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -157,9 +157,11 @@ fn two_bodies_merge_and_the_run_goes_on() {
     let folder = folder("merging");
     let bodies = merging(&folder).display().to_string();
     let to = |name: &str| folder.join(name).display().to_string();
-    for (order, format, extension) in [(4, "text", "txt"), (6, "hdf5", "h5"), (8, "text", "txt")] {
+    let runs =
+        [(4, "1e-3", "text", "txt"), (6, "1e-3", "hdf5", "h5"), (8, "1e-3", "text", "txt"), (6, "", "text", "txt")];
+    for (order, radius, format, extension) in runs {
         let options = format!("--order {order} --t-end 0.015625 --interval 0.001953125 --format {format} --overwrite");
-        let with = format!("{bodies} {options} --subsystems 1e-3 --speed-of-light 1000 --output");
+        let with = format!("{bodies} {options} --speed-of-light 1000 --subsystems {radius} --output");
         let of_whole = report(&format!("{with} {}", to("whole"))).unwrap();
         let mergers = of_whole["mergers"].as_array().unwrap();
         assert_eq!((mergers.len(), of_whole["speed_of_light"].as_f64()), (1, Some(1000.0)));
@@ -180,6 +182,10 @@ fn two_bodies_merge_and_the_run_goes_on() {
                 let text = String::from_utf8(whole).unwrap();
                 assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 3);
                 assert!(text.contains("\n# speed-of-light 1000\n"), "{text}");
+                // A radius that is chosen is chosen anew for the bodies that are left.
+                let first = std::fs::read_to_string(folder.join("whole/snapshot-000001.txt")).unwrap();
+                let radii = [&first, &text].map(|text| text.lines().find(|line| line.contains("-radius ")).unwrap());
+                assert_eq!(radii[0] == radii[1], !radius.is_empty(), "{radii:?}");
             }
         }
     }

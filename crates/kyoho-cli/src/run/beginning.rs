@@ -57,7 +57,8 @@ pub fn integrator(
         integrator.set_groups(Some(groups.copied()?))?;
     }
     integrator.set_subsystems(rules)?;
-    let radius = rules.map(|rules| rules.radius);
+    let chosen = before.as_ref().filter(|before| before.is_chosen).map(|before| before.radius);
+    let radius = rules.map(|rules| if rules.radius == 0.0 { chosen.unwrap_or(0.0) } else { rules.radius });
     let goes_on = radius.is_none() || before.as_ref().is_some_and(|before| Some(before.radius) == radius);
     let mut is_known = goes_on && bodies.iter().all(|body| body.step > 0.0);
     if let Some(team) = sharing {

@@ -20,6 +20,8 @@ use crate::run::snapshot_header::Header;
 pub struct Subsystems {
     /// The distance at which they form.
     pub radius: f64,
+    /// Whether it is chosen anew wherever all begin anew.
+    pub is_chosen: bool,
     /// The speed of light, if their bodies have relativistic terms.
     pub speed_of_light: Option<f64>,
     /// All that there are, of bodies by their places.
@@ -31,6 +33,7 @@ const SPEED_OPTION: &str = "--speed-of-light";
 
 /// The names of the settings in snapshots.
 const RADIUS: &str = "subsystem-radius";
+const IS_CHOSEN: &str = "subsystem-radius-is-chosen";
 const SPEED_OF_LIGHT: &str = "speed-of-light";
 const COUNT: &str = "subsystems";
 
@@ -43,14 +46,20 @@ impl Subsystems {
     /// Returns those of an integrator that was made with some rules, if it has some.
     pub fn of(integrator: &dyn Integrator, rules: Option<SubsystemRules>) -> Option<Subsystems> {
         let (all, radius) = integrator.subsystems();
-        rules.map(|SubsystemRules { speed_of_light, .. }| Subsystems { radius, speed_of_light, all: all.to_vec() })
+        rules.map(|rules| Subsystems {
+            radius,
+            is_chosen: rules.radius == 0.0,
+            speed_of_light: rules.speed_of_light,
+            all: all.to_vec(),
+        })
     }
 
     /// Returns their settings in a snapshot.
     pub fn settings(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let speed = self.speed_of_light.map(|speed| (SPEED_OF_LIGHT, Value::Number(speed)));
         let [radius, count] = [(RADIUS, Value::Number(self.radius)), (COUNT, Value::Count(self.all.len() as u64))];
-        [radius].into_iter().chain(speed).chain([count])
+        let is_chosen = self.is_chosen.then_some((IS_CHOSEN, Value::Count(1)));
+        [radius].into_iter().chain(is_chosen).chain(speed).chain([count])
     }
 
     /// Returns the lines by which a text keeps them, each with its name.
@@ -67,7 +76,10 @@ impl Subsystems {
         let has_speed = header.words.contains_key(SPEED_OF_LIGHT);
         let speed = || header.number(SPEED_OF_LIGHT, |speed| speed > 0.0 && speed <= LARGEST);
         let speed_of_light = has_speed.then(speed).transpose()?;
-        Ok(Some(Subsystems { radius, speed_of_light, all: Vec::new() }))
+        let has_choice = header.words.contains_key(IS_CHOSEN);
+        let choice = || header.value(IS_CHOSEN, |word| ["0", "1"].iter().position(|choice| *choice == word));
+        let is_chosen = has_choice.then(choice).transpose()? == Some(1);
+        Ok(Some(Subsystems { radius, is_chosen, speed_of_light, all: Vec::new() }))
     }
 
     /// Returns how many a snapshot has.
@@ -197,7 +209,8 @@ fn radius(
     (plan, groups): (&Plan, Option<&Groups>),
     resumed: Option<&Snapshot>,
 ) -> Result<Option<f64>> {
-    let before = resumed.and_then(|snapshot| snapshot.subsystems.as_ref()).map(|subsystems| subsystems.radius);
+    let before = resumed.and_then(|snapshot| snapshot.subsystems.as_ref());
+    let before = before.map(|before| if before.is_chosen { 0.0 } else { before.radius });
     let radius = match arguments.subsystems {
         None => before,
         Some(0.0) => None,
@@ -251,7 +264,7 @@ mod tests {
         };
         let all = (0..count).map(subsystem).collect();
         let speed_of_light = (count > 1).then_some(1e3 / 3.0);
-        found.subsystems = Some(Subsystems { radius: 0.125 / 3.0, speed_of_light, all });
+        found.subsystems = Some(Subsystems { radius: 0.125 / 3.0, is_chosen: count == 2, speed_of_light, all });
         if count > 0 {
             found.bodies = bodies.into();
         }
