@@ -51,6 +51,11 @@ static void softening(struct bodies *b)
     g5_run();
     g5_get_force(N, acc, pot);
     PROMISE("g5_set_eps takes lengths that are not squared", worst(b, N, own2) < tolerance());
+    g5_set_eps(1, &own[1]);
+    own2[0] = own2[1];
+    g5_run();
+    g5_get_force(N, acc, pot);
+    PROMISE("sinks whose lengths are not set keep theirs", worst(b, N, own2) < tolerance());
     g5_set_xi(N, b->x);
     g5_run();
     g5_get_force(N, acc, pot);

@@ -105,7 +105,7 @@ int g5_set_eps2_to_all(double eps2);
 int g5_set_theta(double theta);
 
 // Sets the softening lengths, not squared, of the first `ni` of the sinks that `g5_set_xi` set, one
-// for each sink.
+// for each sink. The other sinks keep theirs.
 //
 // The next `g5_set_xi` forgets them. If they are refused, forces are NaN until they or the sinks
 // are set again.

@@ -139,8 +139,8 @@ int g6calc_firsthalf(int cid,
 // - `pot` = -sum m / s2^(1/2)
 //
 // `acc`, `jerk` and `pot` may overlap one another or any array of `g6calc_firsthalf`. The other
-// arguments are not read. Returns 0. On an error, or without `g6calc_firsthalf`, returns non-zero
-// and writes NaN to all `ni` rows.
+// arguments are not read. With `ni` = 0 nothing happens. Returns 0. On an error, or without
+// `g6calc_firsthalf`, returns non-zero and writes NaN to all `ni` rows.
 int g6calc_lasthalf(int cid,
                     int nj,
                     int ni,

@@ -299,13 +299,16 @@ impl Board {
         Ok(())
     }
 
-    /// Sets the squared softening lengths of the first sinks. If one is refused, the forces of all
-    /// sinks are NaN.
+    /// Sets the squared softening lengths of the first sinks; the others keep theirs. If one is
+    /// refused, the forces of all sinks are NaN.
     pub fn set_softening2(&mut self, softening2: Result<impl Iterator<Item = f64>>) -> Outcome<()> {
         self.sinks_are_refused = true;
-        self.softening2.clear();
-        for softening2 in softening2? {
-            memory::push(&mut self.softening2, check_softening2(softening2)?, "softenings of sinks")?;
+        for (sink, softening2) in softening2?.enumerate() {
+            let softening2 = check_softening2(softening2)?;
+            match self.softening2.get_mut(sink) {
+                Some(own) => *own = softening2,
+                None => memory::push(&mut self.softening2, softening2, "softenings of sinks")?,
+            }
         }
         self.sinks_are_refused = false;
         Ok(())
