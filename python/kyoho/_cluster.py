@@ -6,7 +6,6 @@ import json
 import os
 import threading
 import zlib
-from contextlib import contextmanager
 from ctypes import addressof, byref, c_double, c_int32, c_int64, c_void_p, create_string_buffer, sizeof
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +15,7 @@ from . import _structures as structures
 from ._arrays import Arrays, integers
 from ._errors import Error, Result, chosen
 from ._evolution import Binary, Bodies, Encounter, Energies, EnergyJump, Evolution, Integration
-from ._handle import Handle
+from ._handle import Handle, at_work, taking_turns
 from ._library import check, failure, library
 from ._listening import Listening
 from ._numbers import (
@@ -84,6 +83,7 @@ def _nodes(centre: Any) -> list[Any]:
     return arrays
 
 
+@taking_turns
 class Cluster(Handle):
     """Bodies that evolve in time under their own gravity.
 
@@ -161,7 +161,6 @@ class Cluster(Handle):
     """
 
     __slots__ = (
-        "_evolving",
         "_functions",
         "_has_quantities",
         "_next",
@@ -205,7 +204,6 @@ class Cluster(Handle):
         super().__init__()
         # The library calls its functions as long as there is the cluster.
         self._ranks = None if communicator is None else ranks_of(communicator)
-        self._evolving: int | None = None
         # Functions of fields, which have to stay, and what one of them raised.
         self._functions: list[Any] = []
         self._raised: list[BaseException] = []
@@ -287,12 +285,16 @@ class Cluster(Handle):
             state = create_string_buffer(needed.value)
         return state.raw
 
-    def __setstate__(self, given: dict[str, Any]) -> None:
+    @staticmethod
+    def _check_kept(given: dict[str, Any]) -> None:
         known = ("order", "precision", *(Cluster.__init__.__kwdefaults__ or ()))
         other = [name for name in given.get("options", ()) if name not in known]
         other += [name for name in ("options", "state", "next", "has_quantities", "more") if name not in given]
         if other:
             raise Error(f"the saved cluster differs in '{other[0]}'; allowed: one that this version of kyoho saved")
+
+    def __setstate__(self, given: dict[str, Any]) -> None:
+        self._check_kept(given)
         Cluster.__init__(self, **given["options"])
         state = given["state"]
         check(library.kyoho_integrator_set_state(self._handle, state, len(state)))
@@ -348,6 +350,8 @@ class Cluster(Handle):
         """
         try:
             options, kept = cls._saved(path)
+            kept = {"options": options, "more": {}, **kept}
+            cls._check_kept(kept)
         except Exception:
             if communicator is not None:
                 # This fails on all ranks, where others would wait for this one.
@@ -360,7 +364,7 @@ class Cluster(Handle):
         if communicator is not None:
             options["communicator"] = communicator
         cluster = cls.__new__(cls)
-        Cluster.__setstate__(cluster, {"options": options, "more": {}, **kept})
+        Cluster.__setstate__(cluster, kept)
         return cluster
 
     @staticmethod
@@ -388,7 +392,7 @@ class Cluster(Handle):
 
     def _own(self) -> int:
         handle = super()._own()
-        if self._evolving == threading.get_ident():
+        if threading.get_ident() in self._working:
             raise Error("the cluster is at work; the functions that it calls may not call it", Result.CALL_ORDER)
         return handle
 
@@ -406,7 +410,7 @@ class Cluster(Handle):
 
     def _check_calling(self, call: Callable[[], int]) -> None:
         """Raises what a call of the library, in which functions of fields are called, ends with."""
-        with self._at_work():
+        with at_work(self._working):
             result = call()
             error = failure(result) if result else None
         self._raise_of_functions()
@@ -857,22 +861,23 @@ class Cluster(Handle):
                 raise Error(f"{name} is {function!r}; allowed: a function or None")
         if jerk is None and self._order == 4:
             raise Error("jerk is None; allowed: a function, which order 4 needs, or order 2")
-        raised = self._raised
+        raised, working = self._raised, self._working
         functions = {"potential": potential, "acceleration": acceleration, "jerk": jerk}
 
         def told(_: Any, value: int, time: float, count: int, *rows: Any) -> int:
             try:
-                given: list[Any]
-                found: Any
-                *given, found = (numpy.ctypeslib.as_array(row, (count, 3)) if row else None for row in rows)
-                known = [array.copy() for array in given if array is not None]
-                function = functions[word(structures.FIELD_VALUES, value)]
-                values = readable("the values of a field's function", function(*known, time), FLOAT64)
-                wanted = (count, 3) if value else (count,)
-                if values.shape != wanted:
-                    what = f"the values of a field's function have the shape {values.shape}"
-                    raise Error(f"{what}; allowed: {wanted}", Result.BAD_COUNT)
-                found.ravel()[: values.size] = values.ravel()
+                with at_work(working):
+                    given: list[Any]
+                    found: Any
+                    *given, found = (numpy.ctypeslib.as_array(row, (count, 3)) if row else None for row in rows)
+                    known = [array.copy() for array in given if array is not None]
+                    function = functions[word(structures.FIELD_VALUES, value)]
+                    values = readable("the values of a field's function", function(*known, time), FLOAT64)
+                    wanted = (count, 3) if value else (count,)
+                    if values.shape != wanted:
+                        what = f"the values of a field's function have the shape {values.shape}"
+                        raise Error(f"{what}; allowed: {wanted}", Result.BAD_COUNT)
+                    found.ravel()[: values.size] = values.ravel()
             except BaseException as error:
                 raised.append(error)
                 return 1
@@ -921,7 +926,7 @@ class Cluster(Handle):
             self._tell_ranks(lambda: library.kyoho_integrator_evolve(handle, 0.0, byref(options), None))
             raise
         outcome = structures.Evolution(sizeof(structures.Evolution))
-        with listening, self._at_work():
+        with listening, at_work(self._working):
             result = library.kyoho_integrator_evolve(handle, time, byref(listening.options), byref(outcome))
             error = failure(result) if result else None
         listening.interrupt()
@@ -933,15 +938,6 @@ class Cluster(Handle):
 
     def _evolution_time(self, time: Any) -> float:
         return number("time", self._plain("time", time, "time"))
-
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        """Meanwhile functions that the library calls on this thread may not call the cluster."""
-        former, self._evolving = self._evolving, threading.get_ident()
-        try:
-            yield
-        finally:
-            self._evolving = former
 
     def _evolution(self, outcome: structures.Evolution, listened: str | None) -> Evolution:
         """How an evolution ended, which a listener may have ended."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _structures as structures
 from ._cluster import Cluster
 from ._errors import Error, Result
-from ._handle import Closing
+from ._handle import Closing, at_work
 from ._library import failure, library
 from ._listening import SECONDS, Listening
 from ._numbers import integer, is_single
@@ -129,6 +129,14 @@ class Clusters(Closing, Sequence[Cluster]):
         times = [time] * len(self) if is_single(time) else list(time)
         if len(times) != len(self):
             raise Error(f"time has {len(times)} elements; allowed: one, or {len(self)}", Result.BAD_COUNT)
+        with ExitStack() as turns:
+            # In one order, so that two such calls do not wait for one another.
+            for cluster in sorted(self, key=id):
+                turns.enter_context(cluster._turn())
+            return self._evolve(times, (block_steps, seconds, progress, progress_seconds))
+
+    def _evolve(self, times: list[Any], listened: tuple[Any, ...]) -> list[Evolution]:
+        block_steps, seconds, progress, progress_seconds = listened
         times = [cluster._evolution_time(given) for cluster, given in zip(self, times)]
         handles = (c_void_p * len(self))(*(cluster._own() for cluster in self))
         evolutions = (structures.Evolution * len(self))()
@@ -139,7 +147,7 @@ class Clusters(Closing, Sequence[Cluster]):
         def told(now: float, steps: int) -> Any:
             with ExitStack() as stack:
                 for cluster in self:
-                    stack.enter_context(cluster._at_work())
+                    stack.enter_context(at_work(cluster._working))
                 return None if progress is None else progress(now, steps)
 
         with Listening(block_steps, seconds, progress and told, progress_seconds) as listening:

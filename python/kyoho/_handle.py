@@ -2,20 +2,65 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import threading
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ._errors import Error, Result
 from ._library import check, library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     Self = TypeVar("Self", bound="Closing")
+    Kind = TypeVar("Kind", bound="type[Handle]")
 
 
 _PROCESS = os.getpid
+
+# Methods with such names are called by users too.
+_CALLED = ("__call__", "__getstate__")
+
+
+def _in_turn(method: Any) -> Any:
+    @functools.wraps(method)
+    def in_turn(self: Handle, *given: Any, **named: Any) -> Any:
+        with self._turn():
+            return method(self, *given, **named)
+
+    return in_turn
+
+
+def taking_turns(kind: Kind) -> Kind:
+    """Lets public methods and properties of one object wait for one another: each may be several calls
+    of the library, between which no other thread may change the object.
+    """
+    for name, found in list(vars(kind).items()):
+        if name.startswith("_") and name not in _CALLED:
+            continue
+        if isinstance(found, property):
+            setter = found.fset and _in_turn(found.fset)
+            setattr(kind, name, property(_in_turn(found.fget), setter, doc=found.__doc__))
+        elif callable(found):
+            setattr(kind, name, _in_turn(found))
+    return kind
+
+
+@contextmanager
+def at_work(threads: set[int]) -> Iterator[None]:
+    """Meanwhile this thread is one of these."""
+    here = threading.get_ident()
+    is_first = here not in threads
+    threads.add(here)
+    try:
+        yield
+    finally:
+        if is_first:
+            threads.discard(here)
 
 
 class Closing:
@@ -41,7 +86,7 @@ class Handle(Closing):
     go too.
     """
 
-    __slots__ = ("__weakref__", "_handle", "_process", "_release")
+    __slots__ = ("__weakref__", "_handle", "_lock", "_process", "_release", "_working")
 
     # Its name in messages, what a fork does after making one, and the library's function that frees it.
     _noun: ClassVar[str]
@@ -51,6 +96,9 @@ class Handle(Closing):
     def __init__(self) -> None:
         self._handle = 0
         self._process = _PROCESS()
+        self._lock = threading.RLock()
+        # The threads on which the library may call functions of the user now, which may not call this.
+        self._working: set[int] = set()
         # Modules may have gone before the last of their objects.
         self._release: Any = getattr(library, self._free)
 
@@ -62,7 +110,8 @@ class Handle(Closing):
 
     def close(self) -> None:
         """Frees its memory and devices. It is no error if that was done before."""
-        check(self._freed())
+        with self._turn():
+            check(self._freed())
 
     def __del__(self) -> None:
         try:
@@ -77,6 +126,13 @@ class Handle(Closing):
             f"a {self._noun} cannot be copied or pickled, as it has devices and memory of its own; "
             f"make another one{self._again}"
         )
+
+    def _turn(self) -> AbstractContextManager[Any]:
+        """What a thread enters for its turn. It does not wait where its calls are an error: in a fork,
+        and in functions that the library calls.
+        """
+        is_error = self._process != os.getpid() or threading.get_ident() in self._working
+        return nullcontext() if is_error else self._lock
 
     def _own(self) -> int:
         """The handle, for calls of the process that made it."""

@@ -13,7 +13,7 @@ from . import _structures as structures
 from ._arrays import Arrays, integers
 from ._devices import Device, device_array, empty_like
 from ._errors import Error, Result, chosen
-from ._handle import Handle
+from ._handle import Handle, taking_turns
 from ._library import check, library
 from ._numbers import (
     INT64,
@@ -125,6 +125,7 @@ def pair_gravity(order: int) -> str:
     return found
 
 
+@taking_turns
 class Pair(Handle):
     """A compiled pair interaction. Call it with the fields of the sinks and of the sources.
 

@@ -12,7 +12,7 @@ from . import _structures as structures
 from ._arrays import Arrays, LimbArrays
 from ._devices import device_array
 from ._errors import Error, Result, chosen
-from ._handle import Handle
+from ._handle import Handle, taking_turns
 from ._library import check, failure, library
 from ._numbers import integer, integer_or_none, is_single, limbs_of, number, number_or_none, text_or_none
 from ._ranks import ranks_of
@@ -48,6 +48,7 @@ _OTHERS = Sources._fields[2:]
 _force = library.kyoho_system_force
 
 
+@taking_turns
 class System(Handle):
     """A system of sources, and the devices that sum their forces.
 

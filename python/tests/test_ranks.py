@@ -224,10 +224,13 @@ def test_what_ends_an_evolution_on_one_rank_ends_it_on_all(bodies, tmp_path):
         evolution = cluster.evolve(1.0, progress=progress, progress_seconds=0)
         if communicator.Get_rank() == 0:
             cluster.save(tmp_path / "cluster")
+            saved = (tmp_path / "cluster").read_bytes()
+            (tmp_path / "newer").write_bytes(saved.replace(b'"order"', b'"newer"', 1))
         communicator.barrier.wait(60)
-        # A rank that does not find the file tells the others, which would wait for it.
-        with pytest.raises(FileNotFoundError if is_one else kyoho.Error):
-            kyoho.Cluster.load(tmp_path / ("nothing" if is_one else "cluster"), communicator=communicator)
+        # A rank that cannot read the file tells the others, which would wait for it.
+        for name, wrong in (("nothing", FileNotFoundError), ("newer", kyoho.Error)):
+            with pytest.raises(wrong if is_one else kyoho.Error):
+                kyoho.Cluster.load(tmp_path / (name if is_one else "cluster"), communicator=communicator)
         other = kyoho.Cluster.load(tmp_path / "cluster", communicator=communicator)
         state = (other.evolve(evolution.time + 0.01).time, other.positions.tolist())
         assert state == (cluster.evolve(evolution.time + 0.01).time, cluster.positions.tolist())
