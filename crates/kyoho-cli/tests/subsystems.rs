@@ -78,7 +78,7 @@ fn a_resumed_run_has_the_same_bits() {
             let of_whole = report(&format!("{ring} {options} --output {}", whole.display())).unwrap();
             assert_eq!(of_whole["binaries"], 1);
             let from = whole.join(format!("snapshot-000002.{extension}"));
-            let resumed = format!("--resume {} --t-end 0.25 --format {format}", from.display());
+            let resumed = format!("--resume {} --t-end 0.25", from.display());
             for more in ["", "--subsystems"] {
                 let to = format!("--overwrite --output {}", part.display());
                 let of_part = report(&format!("{resumed} {to} {more}")).unwrap();

@@ -54,8 +54,8 @@ pub struct kyoho_few_body_options {
     /// The sum of the relativistic terms: 1 for the first, 2 for the second, 4 for that of order
     /// 2.5, 8 for that of order 3.5. 0: 7.
     pub terms: i32,
-    /// 1: a system ends where two bodies are nearer than the sum of their radii, and do not move apart
-    /// from the start on. 0: it goes on.
+    /// 1: a system ends where two bodies are nearer than the sum of their radii, and do not move
+    /// apart from the start on. 0: it goes on.
     pub stops_at_collision: i32,
     /// A system ends where a part is unbound, moves away, and is farther from the rest than this
     /// many times the extent of both. 0: it goes on.

@@ -119,7 +119,7 @@ impl<'a> Prepared<'a> {
             fields.iter().try_for_each(|field| field.check_time(time))?;
         }
 
-        let format = format.transpose()?.unwrap_or(Format::Text);
+        let format = format.transpose()?.unwrap_or(Format::of_file(arguments.resume.first().map(|path| &**path)));
         let output = output(arguments, ranks, format, resumed.as_ref())?;
         // Ranks that are to have a share know that there are softenings.
         let softened = input.as_mut().filter(|input| different.is_some() && input.softenings.is_none());

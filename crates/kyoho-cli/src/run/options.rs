@@ -132,7 +132,7 @@ pub struct Arguments {
     /// error
     #[arg(long, requires = "output")]
     pub overwrite: bool,
-    /// The format of snapshots: text, hdf5 [default: text]
+    /// The format of snapshots: text, hdf5 [default: that of --resume, otherwise text]
     #[arg(long, value_name = "NAME", requires = "output")]
     pub format: Option<String>,
     /// Draw the relative energy error against time
