@@ -161,6 +161,7 @@ class Cluster(Handle):
     """
 
     __slots__ = (
+        "_beside",
         "_functions",
         "_has_quantities",
         "_next",
@@ -207,6 +208,8 @@ class Cluster(Handle):
         # Functions of fields, which have to stay, and what one of them raised.
         self._functions: list[Any] = []
         self._raised: list[BaseException] = []
+        # The threads at work on the clusters that evolve at the same time.
+        self._beside: list[set[int]] = []
         # What another one is made with.
         self._options = {name: value for name, value in locals().items() if name not in _NOT_KEPT}
         try:
@@ -861,12 +864,12 @@ class Cluster(Handle):
                 raise Error(f"{name} is {function!r}; allowed: a function or None")
         if jerk is None and self._order == 4:
             raise Error("jerk is None; allowed: a function, which order 4 needs, or order 2")
-        raised, working = self._raised, self._working
+        raised, working, beside = self._raised, self._working, self._beside
         functions = {"potential": potential, "acceleration": acceleration, "jerk": jerk}
 
         def told(_: Any, value: int, time: float, count: int, *rows: Any) -> int:
             try:
-                with at_work(working):
+                with at_work(working, *beside):
                     given: list[Any]
                     found: Any
                     *given, found = (numpy.ctypeslib.as_array(row, (count, 3)) if row else None for row in rows)

@@ -144,19 +144,25 @@ class Clusters(Closing, Sequence[Cluster]):
             evolution.structure_size = sizeof(structures.Evolution)
         results = (c_int32 * len(self))()
 
+        working = [cluster._working for cluster in self]
+
         def told(now: float, steps: int) -> Any:
-            with ExitStack() as stack:
-                for cluster in self:
-                    stack.enter_context(at_work(cluster._working))
+            with at_work(*working):
                 return None if progress is None else progress(now, steps)
 
-        with Listening(block_steps, seconds, progress and told, progress_seconds) as listening:
-            given = (c_double * len(self))(*times)
-            error = _in_a_thread(
-                lambda: library.kyoho_integrators_evolve(
-                    len(self), handles, given, byref(listening.options), evolutions, results
+        for cluster in self:
+            cluster._beside.extend(working)
+        try:
+            with Listening(block_steps, seconds, progress and told, progress_seconds) as listening:
+                given = (c_double * len(self))(*times)
+                error = _in_a_thread(
+                    lambda: library.kyoho_integrators_evolve(
+                        len(self), handles, given, byref(listening.options), evolutions, results
+                    )
                 )
-            )
+        finally:
+            for cluster in self:
+                cluster._beside.clear()
         listening.interrupt()
         for cluster in self:
             cluster._raise_of_functions()

@@ -51,15 +51,16 @@ def taking_turns(kind: Kind) -> Kind:
 
 
 @contextmanager
-def at_work(threads: set[int]) -> Iterator[None]:
-    """Meanwhile this thread is one of these."""
+def at_work(*working: set[int]) -> Iterator[None]:
+    """Meanwhile this thread is one of those on which some objects are at work."""
     here = threading.get_ident()
-    is_first = here not in threads
-    threads.add(here)
+    fresh = [threads for threads in working if here not in threads]
+    for threads in fresh:
+        threads.add(here)
     try:
         yield
     finally:
-        if is_first:
+        for threads in fresh:
             threads.discard(here)
 
 

@@ -115,7 +115,7 @@ def test_a_function_of_an_ensemble_is_told_that_it_may_not_call_it(function):
             cluster.add([[0.5, 0, 0], [-0.5, 0, 0]], [0.5, 0.5], [[0, 0.5, 0], [0, -0.5, 0]])
 
         def call(*_):
-            return clusters[0].time
+            return clusters[1].time
 
         if function == "field":
             clusters[0].add_field(call, jerk=call)
