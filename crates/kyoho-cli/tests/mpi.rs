@@ -279,7 +279,7 @@ fn ranks_that_sum_by_a_tree_have_a_share_of_the_bodies_each() {
     ran(2, &folder, &[&run[..], &["--output", "in-hdf5", "--format", "hdf5"]].concat());
     let whole = snapshots(&folder.join("by-2"));
     for from in ["by-2/snapshot-000001.txt", "in-hdf5/snapshot-000001.h5"] {
-        let again = ["--resume", from, "--t-end", "0.03125", "--overwrite", "--output", "again"];
+        let again = ["--resume", from, "--t-end", "0.03125", "--overwrite", "--output", "again", "--format", "text"];
         ran(2, &folder, &again);
         assert!(snapshots(&folder.join("again"))[last] == whole[last], "from {from}");
     }
