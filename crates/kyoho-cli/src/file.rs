@@ -39,8 +39,8 @@ pub fn text(content: Vec<u8>, path: &Path) -> crate::failure::Result<String> {
 }
 
 /// Writes a file so that its name always stands for all of the old content or all of the new, even
-/// if the machine stops: the new content is on the disk before it gets the name. Pipes and devices get
-/// the content, and a link stays one to the file that is replaced.
+/// if the machine stops: the new content is on the disk before it gets the name. Pipes and devices
+/// get the content, and a link stays one to the file that is replaced.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     replace_by(path, |file| file.write_all(content))
 }

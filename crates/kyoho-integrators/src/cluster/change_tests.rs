@@ -113,7 +113,7 @@ fn steps_that_were_cut_short_leave_those_that_follow_right() {
         for on_collision in [OnCollision::End, OnCollision::Merge] {
             let merges = on_collision == OnCollision::Merge;
             let mut cluster = cluster(order, Choices { softening: 0.01, on_collision, ..Choices::default() });
-            // Two bodies in one place have much shorter steps than the others, which are cut where they merge.
+            // Two bodies in one place have much shorter steps than the others, whose steps they cut.
             let mut bodies = ball()[..10].to_vec();
             bodies[1].1.position = bodies[0].1.position;
             bodies[..2].iter_mut().for_each(|(_, change)| change.radius = merges.then_some(0.002));

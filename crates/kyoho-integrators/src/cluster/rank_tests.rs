@@ -280,7 +280,7 @@ fn an_error_on_one_rank_ends_the_call_on_all_with_its_text() {
 
 #[test]
 fn a_rank_that_fails_in_a_step_ends_it_on_all() {
-    // The function of a field fails on one rank in one of its calls, and the caller may be asked whether to go on.
+    // The function of a field fails in a call on one rank; the caller may be asked whether to go on.
     for asks in [false, true] {
         let found = on_ranks(2, Manners::default(), |rank| {
             let fails = ranked(&rank) == 1;

@@ -168,18 +168,17 @@ impl Block<'_> {
             }
             let Moving { lost, body } = &mut moving[*number - first];
             let force = fields.get(sink + place).copied().unwrap_or_else(|| given(forces, sink + place));
-            let corrected = scheme.correct(body, lost, body.step, &force);
+            let mut corrected = scheme.correct(body, lost, body.step, &force);
             let rounding = self.rounding(&corrected.body.position, forces, (sink + place, *number));
             let wanted = self.criterion.wanted(scheme, body, body.step, &corrected, rounding);
             limited += u64::from(self.plan.is_limited(wanted));
             let allowed = self.plan.allowed(wanted);
             *lost = corrected.lost;
             steps.wanted[place] = allowed;
-            let mut derivatives = corrected.body.derivatives;
             body.step = match steps.cut.get(place) {
-                // Bodies go on to where the whole step was to end, by the higher derivatives known before.
+                // It goes on to where the whole step was to end, by the derivatives known before.
                 Some(whole) if body.step < LEAST_PART * whole => {
-                    scheme.carry(body, body.step, &mut derivatives);
+                    scheme.carry(body, body.step, &mut corrected.body.derivatives);
                     whole - body.step
                 }
                 Some(whole) => allowed.min(whole.max(2.0 * body.step)),
@@ -192,7 +191,7 @@ impl Block<'_> {
             };
             (body.position, body.velocity) = (corrected.body.position, corrected.body.velocity);
             // The others stay zero and are not touched.
-            body.derivatives[..kept].copy_from_slice(&derivatives[..kept]);
+            body.derivatives[..kept].copy_from_slice(&corrected.body.derivatives[..kept]);
         }
         limited
     }

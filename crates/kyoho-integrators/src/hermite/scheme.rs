@@ -133,8 +133,8 @@ impl Scheme {
         sink(number, softening, vectors)
     }
 
-    /// Puts those derivatives of a body after a time that no force gives, and that it keeps, into their
-    /// places, as they follow from those that are known.
+    /// Writes those derivatives of a body after a time that it keeps and no force gives, as they
+    /// follow from the known ones.
     pub fn carry(&self, body: &Body, time: f64, derivatives: &mut [Vector]) {
         for (number, derivative) in (self.given()..).zip(&mut derivatives[self.given()..self.kept()]) {
             *derivative = series(&body.derivatives[number..self.kept()], time, 0);

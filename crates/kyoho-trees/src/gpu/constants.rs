@@ -109,8 +109,8 @@ pub const FOUND_CROWDED: usize = 2;
 pub const FOUND_NEGATIVE: usize = 4;
 /// The end of the cells that have more bodies than [`DIRECT_MOMENTS`].
 pub const FOUND_LARGE: usize = 5;
-/// How many powers of two the box of all bodies is as large as that of most, where these are more than
-/// [`WIDEST`].
+/// How many powers of two the box of all bodies is as large as that of most, where these are more
+/// than [`WIDEST`].
 pub const FOUND_WIDE: usize = 6;
 /// The first cell of each generation, and the number of all.
 pub const FOUND_STARTS: usize = 7;

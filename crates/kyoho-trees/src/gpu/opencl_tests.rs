@@ -330,8 +330,8 @@ fn compare_special_bodies(sums: &mut Sums, asked: &Asked) {
     }
 }
 
-/// A body so far away that 32 bits do not hold its distances and those of the others is an error, and the
-/// next call has forces again. As a sink it may be anywhere.
+/// A body so far away that 32 bits do not hold its distances and those of the others is an error, and
+/// the next call has forces again. As a sink it may be anywhere.
 fn expect_body_too_far_away(sums: &mut Sums, asked: &Asked) {
     let bodies = plummer(1000);
     let masses = vec![1e-3; bodies.len()];

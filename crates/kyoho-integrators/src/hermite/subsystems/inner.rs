@@ -47,8 +47,8 @@ impl Step<'_> {
         Ok(contacts)
     }
 
-    /// Returns the members that are nearer than the sum of their radii at the start of a step. Those that
-    /// move apart do not end a system of few bodies.
+    /// Returns the members that are nearer than the sum of their radii at the start of a step. Those
+    /// that move apart do not end a system of few bodies.
     fn overlaps(subsystem: &Subsystem) -> Result<Contacts> {
         let Subsystem { inner, members, time, .. } = subsystem;
         let mut contacts = Vec::new();
