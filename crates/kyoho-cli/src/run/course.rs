@@ -93,7 +93,7 @@ impl<'a> Prepared<'a> {
         if let Some(path) = &arguments.plot {
             picture::check(path)?;
         }
-        let format = arguments.format.as_deref().map(|name| named("--format", name, &Format::ALL, Format::name));
+        let format = format(arguments);
         let mut settings = arguments.machine.settings()?;
         settings.threads = part.map_or(settings.threads, |part| part.threads);
         let resumed = given::resumed(arguments, &settings, ranks)?;
@@ -119,7 +119,7 @@ impl<'a> Prepared<'a> {
             fields.iter().try_for_each(|field| field.check_time(time))?;
         }
 
-        let format = format.transpose()?.unwrap_or(Format::of_file(arguments.resume.first().map(|path| &**path)));
+        let format = format?;
         let output = output(arguments, ranks, format, resumed.as_ref())?;
         // Ranks that are to have a share know that there are softenings.
         let softened = input.as_mut().filter(|input| different.is_some() && input.softenings.is_none());
@@ -259,6 +259,16 @@ impl Evolving<'_> {
         report.end(integrator.counts(), output.end()?);
         Ok(report)
     }
+}
+
+/// Returns the format of snapshots: that which is asked for, or that of the one from which a run goes on.
+fn format(arguments: &Arguments) -> Result<Format> {
+    let Some(name) = arguments.format.as_deref() else {
+        let extension = arguments.resume.first().and_then(|path| path.extension());
+        let is_of = |format: &Format| extension.is_some_and(|found| found == format.extension());
+        return Ok(Format::ALL.into_iter().find(is_of).unwrap_or(Format::Text));
+    };
+    named("--format", name, &Format::ALL, Format::name)
 }
 
 /// Opens the folder for snapshots, and tries the path of the plot.

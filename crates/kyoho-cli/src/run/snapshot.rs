@@ -85,12 +85,6 @@ impl Format {
         }
     }
 
-    /// Returns the format of a file by its name, text where there is none.
-    pub fn of_file(path: Option<&Path>) -> Format {
-        let extension = path.and_then(Path::extension);
-        if extension.is_some_and(|found| found == Format::Hdf5.extension()) { Format::Hdf5 } else { Format::Text }
-    }
-
     /// Returns the extension of the names of files.
     pub fn extension(self) -> &'static str {
         match self {
