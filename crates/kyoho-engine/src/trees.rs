@@ -169,10 +169,7 @@ impl System {
     pub fn bodies_below(&mut self, nj: usize, pool: &BufferPool) -> Result<Bodies> {
         if let SourcesAt::DeviceAndCopies(count) = self.sources_at() {
             let copies = self.staged_sources.bodies();
-            let body = |address: usize| {
-                let source = copies.source(address);
-                (source.coefficients[0], source.mass, source.index)
-            };
+            let body = |address: usize| (copies.vector(0, address), copies.mass(address), copies.index(address));
             return Bodies::first(count.min(nj), body, (&self.threads, pool));
         }
         self.fetch_sources()?;

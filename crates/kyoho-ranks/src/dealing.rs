@@ -16,6 +16,9 @@ const OF_SOURCE: usize = 5;
 const OF_SINK: usize = 4;
 /// The numbers of a force.
 const OF_FORCE: usize = 4;
+/// Rows of counts have at least so many places, of which each counts for one rank, so that threads that
+/// count write to other lines of the caches.
+const LEAST_ROW: usize = 16;
 /// The name of bodies in errors about memory.
 const WHAT: &str = "bodies for other ranks";
 
@@ -25,9 +28,14 @@ pub type With<'a> = (&'a Threads, &'a BufferPool);
 /// The rank in whose domain each of some bodies is.
 pub struct Owners {
     ranks: Pooled<u32>,
-    /// How many bodies of each piece are of each rank, a row of ranks for each piece.
+    /// How many bodies of each piece are of each rank, a row of at least [`LEAST_ROW`] for each piece.
     counts: Vec<usize>,
     size: usize,
+}
+
+/// Returns the length of a row of counts of so many ranks.
+fn row_of(size: usize) -> usize {
+    size.max(LEAST_ROW)
 }
 
 /// Takes so many items from the begin of a slice.
@@ -44,8 +52,8 @@ impl Owners {
         (threads, pool): With,
     ) -> Result<Owners> {
         let mut ranks = pool.unwritten(positions.len(), 0, WHAT)?;
-        let mut counts = memory::filled(positions.len().div_ceil(PIECE) * size, 0, WHAT)?;
-        let pieces = positions.chunks(PIECE).zip(ranks.chunks_mut(PIECE)).zip(counts.chunks_exact_mut(size));
+        let mut counts = memory::filled(positions.len().div_ceil(PIECE) * row_of(size), 0, WHAT)?;
+        let pieces = positions.chunks(PIECE).zip(ranks.chunks_mut(PIECE)).zip(counts.chunks_exact_mut(row_of(size)));
         threads.each(pieces, |((positions, ranks), counts)| {
             for (position, rank) in positions.iter().zip(ranks) {
                 let owner = owner(position);
@@ -58,7 +66,12 @@ impl Owners {
 
     /// Returns how many bodies are of a rank.
     fn of(&self, rank: usize) -> usize {
-        self.counts.iter().skip(rank).step_by(self.size).sum()
+        self.rows().map(|counts| counts[rank]).sum()
+    }
+
+    /// Returns how many bodies of each piece are of each rank.
+    fn rows(&self) -> impl Iterator<Item = &[usize]> {
+        self.counts.chunks_exact(row_of(self.size)).map(|row| &row[..self.size])
     }
 
     /// Returns the numbers of the bodies of a piece, each with its rank.
@@ -84,8 +97,8 @@ impl Owners {
         row: impl Fn(usize) -> [u64; WIDTH] + Sync,
     ) -> Result<()> {
         let mut rooms: Vec<Vec<&mut [u64]>> = memory::room(self.pieces(), WHAT)?;
-        for counts in self.counts.chunks_exact(self.size) {
-            let mut rooms_of_piece = memory::room(self.size, WHAT)?;
+        for counts in self.rows() {
+            let mut rooms_of_piece = memory::room(row_of(self.size), WHAT)?;
             for (of, (count, rest)) in counts.iter().zip(&mut *rest).enumerate() {
                 rooms_of_piece.push(split_off(rest, if of == rank { 0 } else { count * WIDTH }));
             }
@@ -202,7 +215,7 @@ fn bodies<'r, const WIDTH: usize>(
     };
     for (of, rows) in rows.iter().enumerate() {
         if of == rank {
-            for (piece, counts) in owners.counts.chunks_exact(owners.size).enumerate() {
+            for (piece, counts) in owners.rows().enumerate() {
                 add(Part::Own(piece), counts[rank])?;
             }
         }
@@ -279,14 +292,14 @@ pub fn put_forces(
     let mut parts: Vec<&[[f64; OF_FORCE]]> = memory::room(owners.size, WHAT)?;
     parts.extend(came.each().enumerate().map(|(of, words)| if of == rank { own } else { bytemuck::cast_slice(words) }));
     // The place of the next force of each rank where a piece begins.
-    let mut next = memory::collected(owners.counts.iter().copied(), WHAT)?;
+    let (mut next, row) = (memory::collected(owners.counts.iter().copied(), WHAT)?, row_of(owners.size));
     for of in 0..owners.size {
         let mut before = 0;
-        for count in next.iter_mut().skip(of).step_by(owners.size) {
+        for count in next.iter_mut().skip(of).step_by(row) {
             before += std::mem::replace(count, before);
         }
     }
-    let pieces = values.chunks_mut(PIECE * OF_FORCE).zip(next.chunks_exact_mut(owners.size)).enumerate();
+    let pieces = values.chunks_mut(PIECE * OF_FORCE).zip(next.chunks_exact_mut(row)).enumerate();
     threads.each(pieces, |(piece, (values, next))| {
         for ((_, owner), to) in owners.piece(piece).zip(values.chunks_exact_mut(OF_FORCE)) {
             to.copy_from_slice(&parts[owner][next[owner]]);

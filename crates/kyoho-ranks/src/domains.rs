@@ -1,5 +1,7 @@
 //! The domains of ranks: ranges of the curve through all octants of the cube around all bodies.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use kyoho_core::{Result, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_trees::bodies::Bodies;
@@ -51,14 +53,11 @@ impl Told<'_> {
         let sinks = own.sinks.as_ref().map_or(&[][..], |sinks| &sinks.positions);
         let [of_sources, of_sinks] = [corners(positions, threads)?, corners(sinks, threads)?];
         let (low, high) = joined(of_sources, of_sinks);
-        let is_ascending = indices.is_sorted_by(|one, next| one < next);
-        let none = [i32::MAX, i32::MIN];
-        let [least, largest] =
-            indices.iter().fold(none, |[least, largest], index| [least.min(*index), largest.max(*index)]);
+        let (is_ascending, ends) = ends(indices, threads)?;
         let numbers =
             [positions.len() + sinks.len(), indices.len(), usize::from(own.sinks.is_none()), usize::from(is_ascending)];
         let words = low.into_iter().chain(high).map(f64::to_bits).chain(numbers.map(|number| number as u64));
-        memory::collected(words.chain([least, largest].map(|index| u64::from(index as u32))), WHAT)
+        memory::collected(words.chain(ends.map(|index| u64::from(index as u32))), WHAT)
     }
 
     fn corners(&self) -> [[f64; 3]; 2] {
@@ -97,6 +96,21 @@ fn corners(positions: &[[f64; 3]], threads: &Threads) -> Result<Corners> {
         *corners = positions.iter().fold(NONE, |all, position| joined(all, (*position, *position)));
     });
     Ok(of_pieces.into_iter().fold(NONE, joined))
+}
+
+/// Whether indices ascend, and the lowest and the highest one.
+fn ends(indices: &[i32], threads: &Threads) -> Result<(bool, [i32; 2])> {
+    const NONE: (bool, [i32; 2]) = (true, [i32::MAX, i32::MIN]);
+    let mut of_pieces = memory::filled(indices.len().div_ceil(PIECE), NONE, WHAT)?;
+    threads.each(indices.chunks(PIECE).zip(&mut of_pieces), |(indices, (is_ascending, ends))| {
+        *is_ascending = indices.is_sorted_by(|one, next| one < next);
+        *ends = indices.iter().fold(NONE.1, |[least, largest], index| [least.min(*index), largest.max(*index)]);
+    });
+    // Of pieces that ascend each one goes on behind the one before.
+    Ok(of_pieces.into_iter().fold(NONE, |(all_ascend, [least, largest]), (is_ascending, [low, high])| {
+        let goes_on = least > largest || largest < low;
+        (all_ascend && is_ascending && goes_on, [least.min(low), largest.max(high)])
+    }))
 }
 
 impl Domains {
@@ -168,15 +182,18 @@ impl Ranks {
         let words = span.div_ceil(64) as usize;
         let of_rank = words.div_ceil(size);
         let mut is_repeated = false;
-        let table = self.pool.filled(words, 0_u64, WHAT).and_then(|mut bits| {
-            for index in indices {
+        let bits = memory::collected((0..words).map(|_| AtomicU64::new(0)), WHAT);
+        let table = bits.and_then(|bits| {
+            let is_first = |index: &i32| {
                 let place = (i64::from(*index) - i64::from(least)) as usize;
-                let (word, bit) = (&mut bits[place / 64], 1 << (place % 64));
-                is_repeated |= *word & bit != 0;
-                *word |= bit;
-            }
+                let bit = 1 << (place % 64);
+                bits[place / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0
+            };
+            // Where one is repeated, the others do not matter.
+            is_repeated = !self.buffers.threads.all(indices.chunks(PIECE), |indices| indices.iter().all(is_first));
             let count = |rank: usize| words.saturating_sub(rank * of_rank).min(of_rank);
-            Ok(RankWords { words: bits, counts: memory::collected((0..size).map(count), WHAT)? })
+            let words = self.pool.collected(bits.into_iter().map(AtomicU64::into_inner), WHAT)?;
+            Ok(RankWords { words, counts: memory::collected((0..size).map(count), WHAT)? })
         });
         let tables = self.swap(table)?;
         let mut seen = self.pool.filled(of_rank, 0_u64, WHAT);

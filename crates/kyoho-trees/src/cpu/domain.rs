@@ -43,8 +43,8 @@ impl RankWords {
     /// Writes the message of each rank's cells.
     fn written<E: Number>(
         chosen: &[Essential],
-        (sources, stride): (&Sources<E>, usize),
-        index: impl Fn(usize) -> i32 + Sync,
+        (sources, points): (&Sources<E>, &Points),
+        stride: usize,
         (threads, pool): Host,
     ) -> Result<RankWords> {
         let counts = memory::collected(chosen.iter().map(|chosen| chosen.words::<E>(stride)), WHAT)?;
@@ -52,7 +52,7 @@ impl RankWords {
         let mut rest = &mut words[..];
         for (chosen, count) in chosen.iter().zip(&counts) {
             let message = rest.split_off_mut(..*count).unwrap_or_default();
-            chosen.write(sources, stride, &index, (message, threads))?;
+            chosen.write((sources, points), stride, (message, threads))?;
         }
         Ok(RankWords { words, counts })
     }
@@ -252,26 +252,27 @@ impl<E: Number> DomainForces for Domain<E> {
         self.is_on_device &= spread.is_for_gpus(&self.cube) && !units.has_tiny_cells;
         let cells = self.on_device(|device, host| device.cells(host, &units, &settings))?;
         let passes = Passes::new(&self.with(), trees, self.points(), &settings, (spread, units), cells)?;
-        let regions = passes.regions(most, true, &self.threads)?;
+        let regions = passes.regions(most, true, &self.points().1, &self.threads)?;
         self.passes = Some(passes);
         Ok(regions)
     }
 
     fn cells_for_first(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords> {
         let chosen = self.choose(rank, regions, Test::Distance, true)?;
-        let sources = &self.passes()?.sources;
-        RankWords::written(&chosen, (sources, 0), |_| 0, (&self.threads, &self.pool))
+        let of = (&self.passes()?.sources, &self.points().0);
+        RankWords::written(&chosen, of, 0, (&self.threads, &self.pool))
     }
 
     fn first(&mut self, cells: &RankWords, most: usize) -> Result<Vec<Region>> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let own = passes.sources.tree.cells.len();
-        passes.join(cells.each(), 0, &[], &self.threads)?;
+        passes.join(cells.each(), 0, &[], false)?;
         if self.on_device(|device, host| device.first(host, &mut passes))?.is_none() {
+            passes.gather(&self.with(), self.points())?;
             passes.first(&self.with())?;
         }
         passes.keep_cells(own);
-        let regions = passes.regions(most, false, &self.threads)?;
+        let regions = passes.regions(most, false, &self.points().1, &self.threads)?;
         self.passes = Some(passes);
         Ok(regions)
     }
@@ -279,16 +280,15 @@ impl<E: Number> DomainForces for Domain<E> {
     fn cells_for_second(&mut self, rank: usize, regions: &[&[Region]]) -> Result<RankWords> {
         let passes = self.passes()?;
         let chosen = self.choose(rank, regions, Test::of(&passes.settings), false)?;
-        let indices = &self.sources.indices;
-        let index = |place: usize| indices[passes.sources.tree.order[place] as usize];
-        let (sources, stride) = (&passes.sources, passes.expansions.stride());
-        let written = RankWords::written(&chosen, (sources, stride), index, (&self.threads, &self.pool))?;
+        let (of, stride) = ((&passes.sources, &self.points().0), passes.expansions.stride());
+        let written = RankWords::written(&chosen, of, stride, (&self.threads, &self.pool))?;
         self.essential = chosen;
         Ok(written)
     }
 
     fn own_sources(&self, asked: &[(i32, usize)], ranks: usize) -> Result<RankWords> {
-        let (sources, indices) = (&self.passes()?.sources, &self.sources.indices);
+        let (sources, points) = (&self.passes()?.sources, self.points().0);
+        let indices = points.indices;
         let mut parts = memory::filled(ranks, Vec::new(), WHAT)?;
         if asked.is_empty() {
             return RankWords::of(&parts);
@@ -301,7 +301,7 @@ impl<E: Number> DomainForces for Domain<E> {
             for (_, place) in places[first..].iter().take_while(|(other, _)| other == index) {
                 if !self.essential[*rank].has(*place) {
                     memory::reserve(&mut parts[*rank], 5, WHAT)?;
-                    parts[*rank].extend(sources.body(*place as usize).map(f64::to_bits));
+                    parts[*rank].extend(sources.body(&points, *place as usize).map(f64::to_bits));
                     parts[*rank].push(u64::from(*index as u32));
                 }
             }
@@ -312,14 +312,17 @@ impl<E: Number> DomainForces for Domain<E> {
     fn second(&mut self, cells: &RankWords, alone: &[[u64; 5]]) -> Result<Pooled<[f64; 4]>> {
         let mut passes = self.passes.take().ok_or_else(out_of_order)?;
         let stride = passes.expansions.stride();
-        let foreign = passes.join(cells.each(), stride, alone, &self.threads)?;
+        // Sinks that are sources leave out themselves alone, where no other source has their index.
+        let with_indices = !(self.is_distinct && self.sinks.is_none());
+        let joined = passes.join(cells.each(), stride, alone, with_indices)?;
         let (sources, sinks) = self.points();
         let mut forces = self.pool.unwritten(sinks.positions.len(), [0.0; 4], "forces by a tree")?;
-        // Sinks that are sources leave out themselves alone, where no other source has their index.
-        let foreign = if self.is_distinct && self.sinks.is_none() { &[] } else { &foreign[..] };
-        let (places, alike) = self.with().places(&passes, (sources, sinks), foreign, self.is_distinct)?;
+        let (places, alike) = self.with().places(&passes, (sources, sinks), &joined, self.is_distinct)?;
         let left_out = (&places[..], alike.as_ref());
-        if self.on_device(|device, host| device.second(host, &passes, left_out, &mut forces))?.is_none() {
+        let of_device = self.on_device(|device, host| device.second(host, &passes, &joined, left_out, &mut forces))?;
+        if of_device.is_none() {
+            passes.gather(&self.with(), self.points())?;
+            passes.join_bodies(&joined, &self.threads)?;
             passes.second(&self.with(), left_out, &mut forces)?;
         }
         Ok(forces)

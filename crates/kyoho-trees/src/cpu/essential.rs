@@ -18,7 +18,7 @@ use kyoho_laws::simd::expansions::{CellRecord, Number};
 
 use super::passes::Limits;
 use super::sources::Sources;
-use super::sums::Settings;
+use super::sums::{Points, Settings};
 use crate::criterion::{MOST_NEAR, MOST_PARTS};
 
 /// What rounding may take away at most, and more.
@@ -33,7 +33,7 @@ pub const NO_INDEX: u64 = u64::MAX;
 /// The bytes of a word of a message.
 const WORD: usize = size_of::<u64>();
 /// The words of a body: coordinates, mass, index.
-const OF_BODY: usize = 5;
+pub const OF_BODY: usize = 5;
 /// The cells that a thread writes at a time.
 const PIECE: usize = 1 << 10;
 
@@ -301,12 +301,11 @@ impl Essential {
         2 + self.chosen.len() * of_cell / WORD + bodies * OF_BODY
     }
 
-    /// Writes the message into so many words. `index` returns the index of the body at a place.
+    /// Writes the message into so many words. Of the sources the tree is made of `points`.
     pub fn write<E: Number>(
         &self,
-        sources: &Sources<E>,
+        (sources, points): (&Sources<E>, &Points),
         stride: usize,
-        index: impl Fn(usize) -> i32 + Sync,
         (words, threads): (&mut [u64], &Threads),
     ) -> Result<()> {
         let Some(root) = self.chosen.first() else { return Ok(()) };
@@ -341,7 +340,7 @@ impl Essential {
                 to.copy_from_slice(&sources.moments[chosen.cell as usize * stride..][..stride]);
             }
         });
-        self.write_bodies(sources, stride, index, (bodies.as_chunks_mut().0, threads))
+        self.write_bodies((sources, points), stride, (bodies.as_chunks_mut().0, threads))
     }
 
     /// Writes an item for each cell at the begin of words.
@@ -356,9 +355,8 @@ impl Essential {
     /// Writes five words for each body: coordinates, mass, index.
     fn write_bodies<E: Number>(
         &self,
-        sources: &Sources<E>,
+        (sources, points): (&Sources<E>, &Points),
         stride: usize,
-        index: impl Fn(usize) -> i32 + Sync,
         (mut rows, threads): (&mut [[u64; OF_BODY]], &Threads),
     ) -> Result<()> {
         let mut parts = memory::room(self.leaves.len().div_ceil(PIECE), WHAT)?;
@@ -373,18 +371,19 @@ impl Essential {
                 let (number, cell) = (number as usize, &sources.tree.cells[number as usize]);
                 if is_closed {
                     let record = &sources.records[number];
-                    let first = cell.first_body as usize;
-                    let coordinate = |k: usize| match cell.is_point() {
-                        true => sources.positions[k][first],
-                        false => record.center[k].to_f64() + record.center_low[k].to_f64(),
+                    let center = |k: usize| record.center[k].to_f64() + record.center_low[k].to_f64();
+                    let [x, y, z] = match cell.is_point() {
+                        true => *sources.body(points, cell.first_body as usize).first_chunk().unwrap_or(&[0.0; 3]),
+                        false => [center(0), center(1), center(2)],
                     };
                     let mass = sources.moments[number * stride].to_f64();
-                    let [x, y, z, mass] = [coordinate(0), coordinate(1), coordinate(2), mass].map(f64::to_bits);
+                    let [x, y, z, mass] = [x, y, z, mass].map(f64::to_bits);
                     rows.by_ref().take(1).for_each(|row| *row = [x, y, z, mass, NO_INDEX]);
                 } else {
                     for (place, row) in cell.body_range().zip(&mut rows) {
-                        let [x, y, z, mass] = sources.body(place).map(f64::to_bits);
-                        *row = [x, y, z, mass, u64::from(index(place) as u32)];
+                        let [x, y, z, mass] = sources.body(points, place).map(f64::to_bits);
+                        let index = points.indices[sources.tree.order[place] as usize];
+                        *row = [x, y, z, mass, u64::from(index as u32)];
                     }
                 }
             }

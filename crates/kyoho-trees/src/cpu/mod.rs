@@ -26,6 +26,7 @@ pub mod stackless;
 mod sums;
 mod walk;
 
+pub use joined::Joined;
 pub use neighbours::NeighbourTree;
 pub use octree::Octree;
 pub use passes::{Passes, Trees};

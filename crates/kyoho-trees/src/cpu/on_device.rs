@@ -5,6 +5,7 @@ use kyoho_core::{BufferPool, Pooled, Result};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::expansions::{CellRecord, Number};
 
+use super::joined::Joined;
 use super::passes::{Passes, Trees};
 use super::sinks::Extent;
 use super::sources::TreeUnits;
@@ -42,12 +43,13 @@ pub trait DomainDevice<E: Number>: Send {
     /// Makes the first pass, with the cells of other ranks that were joined.
     fn first(&mut self, host: Host, passes: &mut Passes<E>) -> Result<()>;
 
-    /// Makes the second pass, with the cells and bodies of other ranks that were joined, and writes the
-    /// force on each sink. Sinks leave out the sources at these places, and those of the same index.
+    /// Makes the second pass, with the cells of other ranks that were joined and their bodies, and writes
+    /// the force on each sink. Sinks leave out the sources at these places, and those of the same index.
     fn second(
         &mut self,
         host: Host,
         passes: &Passes<E>,
+        joined: &Joined,
         left_out: (&[i32], Option<&Alike>),
         forces: &mut [[f64; 4]],
     ) -> Result<()>;

@@ -1,7 +1,7 @@
 //! The trees of a call, and the two passes through the cells of its sinks.
 
 use crate::criterion::{self, FIRST_CUT};
-use kyoho_core::{Pooled, Result};
+use kyoho_core::{BufferPool, Pooled, Result};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::expansion::MAX_COMPONENTS;
 use kyoho_laws::simd::expansions::{Expansions, Kind, Number, Tests};
@@ -15,6 +15,9 @@ use super::sinks::{self, Extent, Softenings};
 use super::sources::{Sources, Spread, TreeUnits};
 use super::sums::{Alike, Counts, Points, Settings, TreeSums, gathered, put_back, sorted};
 use super::walk;
+
+/// The cells that a thread takes at a time.
+const PIECE: usize = 1 << 12;
 
 /// The trees of the sources and of the sinks, which may be one.
 pub struct Trees {
@@ -54,6 +57,15 @@ pub struct Limits {
     pub softening2: f64,
 }
 
+/// Returns the coordinates of sinks in the order of their tree, times a factor.
+fn gathered_sinks(tree: &Octree, sinks: &Points, factor: f64, on: (&Threads, &BufferPool)) -> Result<[Pooled<f64>; 3]> {
+    let [x, y, z, _] = gathered(&tree.order, on, |body| {
+        let [x, y, z] = sinks.positions[body].map(|coordinate| coordinate * factor);
+        [x, y, z, 0.0]
+    })?;
+    Ok([x, y, z])
+}
+
 impl Trees {
     /// Makes the trees of sources and sinks.
     pub fn new<E: Number>(with: &TreeSums<E>, sources: Points, sinks: Points) -> Result<Trees> {
@@ -84,8 +96,7 @@ impl<E: Number> Passes<E> {
     ) -> Result<Passes<E>> {
         let on = (with.threads, with.pool);
         let has_negative = spread.has_negative != 0;
-        let bodies = (sources.positions, sources.masses);
-        let mut of_sources = Sources::<E>::new(trees.of_sources, bodies, (units, has_negative), on)?;
+        let mut of_sources = Sources::<E>::new(trees.of_sources, units, has_negative);
         let has_own = !sources.softenings2.is_empty();
         if has_own {
             let factor = units.length * units.length;
@@ -99,6 +110,7 @@ impl<E: Number> Passes<E> {
         let expansions = E::expansions(settings.level, settings.order, kind);
         let extents = match of_device {
             None => {
+                of_sources.gather(&sources, on)?;
                 of_sources.expand(&*expansions, settings.criterion, sources.positions, on)?;
                 None
             }
@@ -107,15 +119,12 @@ impl<E: Number> Passes<E> {
                 Some(extents)
             }
         };
-        let scaled = |body: usize| {
-            let [x, y, z] = sinks.positions[body].map(|coordinate| coordinate * units.length);
-            [x, y, z, 0.0]
-        };
         let own = match trees.of_sinks {
             None => None,
+            Some(tree) if extents.is_some() => Some((tree, Default::default())),
             Some(tree) => {
-                let [x, y, z, _] = gathered(&tree.order, on, scaled)?;
-                Some((tree, [x, y, z]))
+                let positions = gathered_sinks(&tree, &sinks, units.length, on)?;
+                Some((tree, positions))
             }
         };
         let (sink_tree, positions) = match &own {
@@ -133,6 +142,16 @@ impl<E: Number> Passes<E> {
         let roots = kyoho_core::memory::collected((0..1).take(of_sources.tree.cells.len()), "roots of trees")?;
         let settings = *settings;
         Ok(Passes { sources: of_sources, expansions, own, extents, softenings, settings, roots, accelerations })
+    }
+
+    /// Puts the bodies into the order of their trees, where a device had them so far.
+    pub fn gather(&mut self, with: &TreeSums<E>, (sources, sinks): (Points, Points)) -> Result<()> {
+        let on = (with.threads, with.pool);
+        self.sources.gather(&sources, on)?;
+        if let Some((tree, positions)) = self.own.as_mut().filter(|(_, [x, ..])| x.is_empty()) {
+            *positions = gathered_sinks(tree, &sinks, self.sources.units.length, on)?;
+        }
+        Ok(())
     }
 
     /// Returns the tree of the sinks, and their coordinates in sorted order.
@@ -218,9 +237,11 @@ impl<E: Number> Passes<E> {
             Some((tree, _)) => tree,
         };
         sinks::set_accelerations(tree, &mut self.extents, &accelerations, self.settings.variation(), threads);
-        for (extent, group) in self.extents.iter_mut().zip(groups) {
-            (extent.is_group, extent.is_split) = (*group == 1, *group > 1);
-        }
+        threads.each(self.extents.chunks_mut(PIECE).zip(groups.chunks(PIECE)), |(extents, groups)| {
+            for (extent, group) in extents.iter_mut().zip(groups) {
+                (extent.is_group, extent.is_split) = (*group == 1, *group > 1);
+            }
+        });
         self.accelerations = accelerations;
     }
 

@@ -9,6 +9,7 @@ use kyoho_laws::simd::expansions::Number;
 
 use super::essential::Region;
 use super::passes::Passes;
+use super::sums::Points;
 
 /// A region has at least about so many sinks on average, where there are more than [`FEW_REGIONS`].
 const SINKS_OF_REGION: usize = 64;
@@ -50,13 +51,13 @@ impl<E: Number> Passes<E> {
     ///
     /// Each group is in one region. In the first pass cells that are closed for the sinks of a leaf one
     /// by one stand for their own leaves where the leaf is near.
-    pub fn regions(&self, most: usize, is_first: bool, threads: &Threads) -> Result<Vec<Region>> {
-        let (tree, positions) = self.sinks();
+    pub fn regions(&self, most: usize, is_first: bool, sinks: &Points, threads: &Threads) -> Result<Vec<Region>> {
+        let tree = self.sinks().0;
         if self.extents.is_empty() {
             return Ok(Vec::new());
         }
-        let most = most.min((positions[0].len() / SINKS_OF_REGION).max(FEW_REGIONS));
-        let radii = self.radii_of_all_below(threads)?;
+        let most = most.min((sinks.positions.len() / SINKS_OF_REGION).max(FEW_REGIONS));
+        let radii = self.radii_of_all_below(sinks, threads)?;
         let groups = self.radii_of_groups(is_first, threads)?;
         let tolerance = if is_first { 0.0 } else { self.settings.tolerance() };
         let part = |cell: usize| {
@@ -77,10 +78,9 @@ impl<E: Number> Passes<E> {
             let cell = largest.cell;
             parts.pop();
             if tree.cells[cell].is_leaf() {
-                let sinks = tree.cells[cell].body_range();
-                parts.extend(sinks.map(|sink| {
+                parts.extend(tree.cells[cell].body_range().map(|sink| {
                     let least = self.acceleration(sink).max(self.extents[cell].floor);
-                    let center = std::array::from_fn(|k| positions[k][sink]);
+                    let center = self.position(sinks, sink);
                     let bound = if is_first { 0.0 } else { tolerance * least };
                     Part { size: 0.0, cell, region: Region { center, radius: 0.0, bound, group: 0.0 } }
                 }));
@@ -103,10 +103,16 @@ impl<E: Number> Passes<E> {
         })
     }
 
+    /// Returns the position of the sink at a place of their tree, in its units.
+    fn position(&self, sinks: &Points, place: usize) -> [f64; 3] {
+        let body = self.sinks().0.order[place] as usize;
+        sinks.positions[body].map(|coordinate| coordinate * self.sources.units.length)
+    }
+
     /// Returns for each cell of sinks the radius of a sphere around its middle that holds those of all
     /// cells below it.
-    fn radii_of_all_below(&self, threads: &Threads) -> Result<Vec<f64>> {
-        let (tree, positions) = self.sinks();
+    fn radii_of_all_below(&self, sinks: &Points, threads: &Threads) -> Result<Vec<f64>> {
+        let tree = self.sinks().0;
         let distance = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt();
         tree.upward(threads, WHAT, |number, radii: &[f64]| {
             let (extent, cell) = (&self.extents[number], &tree.cells[number]);
@@ -116,8 +122,8 @@ impl<E: Number> Passes<E> {
             let of_sinks = if extent.radius < f64::INFINITY {
                 extent.radius
             } else if cell.is_leaf() {
-                let position = |sink: usize| std::array::from_fn(|k| positions[k][sink]);
-                cell.body_range().map(|sink| distance(extent.center, position(sink))).fold(0.0, f64::max)
+                let of_sink = |sink: usize| distance(extent.center, self.position(sinks, sink));
+                cell.body_range().map(of_sink).fold(0.0, f64::max)
             } else {
                 0.0
             };

@@ -14,6 +14,7 @@ use kyoho_laws::lanes::MAX_LANES;
 use kyoho_laws::simd::expansions::{CellRecord, Expansions, Number};
 
 use super::octree::Octree;
+use super::sums::Points;
 
 /// The number of cells that a thread takes at a time.
 const CELLS_OF_TASK: usize = 256;
@@ -208,7 +209,8 @@ pub struct Sources<E: Number> {
     pub units: TreeUnits,
     /// Whether some mass is negative.
     pub has_negative: bool,
-    /// The coordinates, in the units of the tree, and `MAX_LANES` numbers behind them.
+    /// The coordinates, in the units of the tree, and `MAX_LANES` numbers behind them. Without bodies
+    /// where a device has these.
     pub positions: [Pooled<f64>; 3],
     /// The masses, in the units of the tree, and `MAX_LANES` zeros.
     pub masses: Pooled<f64>,
@@ -278,21 +280,26 @@ impl CellSoftening {
 }
 
 impl<E: Number> Sources<E> {
-    /// Puts bodies into the order of their tree.
-    pub fn new(
-        tree: Octree,
-        (positions, masses): (&[[f64; 3]], &[f64]),
-        (units, has_negative): (TreeUnits, bool),
-        (threads, pool): (&Threads, &BufferPool),
-    ) -> Result<Sources<E>> {
-        let rows = super::sums::gathered(&tree.order, (threads, pool), |body| {
-            let [x, y, z] = positions[body].map(|coordinate| coordinate * units.length);
-            [x, y, z, masses[body] * units.mass]
-        })?;
-        let [x, y, z, sorted_masses] = rows;
-        let (softenings2, records, moments) = Default::default();
-        let (positions, masses) = ([x, y, z], sorted_masses);
-        Ok(Sources { tree, units, has_negative, positions, masses, softenings2, records, moments })
+    /// Makes those of a tree, without the bodies.
+    pub fn new(tree: Octree, units: TreeUnits, has_negative: bool) -> Sources<E> {
+        let (positions, masses, softenings2) = Default::default();
+        let (records, moments) = Default::default();
+        Sources { tree, units, has_negative, positions, masses, softenings2, records, moments }
+    }
+
+    /// Puts the bodies into the order of the tree, unless they are.
+    pub fn gather(&mut self, points: &Points, on: (&Threads, &BufferPool)) -> Result<()> {
+        if self.masses.is_empty() {
+            let [x, y, z, masses] = super::sums::gathered(&self.tree.order, on, |body| self.scaled(points, body))?;
+            (self.positions, self.masses) = ([x, y, z], masses);
+        }
+        Ok(())
+    }
+
+    /// Returns the coordinates and the mass of a body in the units of the tree.
+    fn scaled(&self, points: &Points, body: usize) -> [f64; 4] {
+        let [x, y, z] = points.positions[body].map(|coordinate| coordinate * self.units.length);
+        [x, y, z, points.masses[body] * self.units.mass]
     }
 
     /// Whether the bodies of a cell, which are many, are in one point and have one softening, so that
@@ -301,13 +308,12 @@ impl<E: Number> Sources<E> {
         self.tree.cells[cell].is_point() && self.records[cell].spread.to_f64() == 0.0
     }
 
-    /// Returns the number of bodies.
-    pub fn bodies(&self) -> usize {
-        self.masses.len() - MAX_LANES
-    }
-
-    /// Returns the coordinates and the mass of the body at a place.
-    pub fn body(&self, place: usize) -> [f64; 4] {
+    /// Returns the coordinates and the mass of the body at a place of the tree, which is one of some
+    /// points.
+    pub fn body(&self, points: &Points, place: usize) -> [f64; 4] {
+        if self.masses.is_empty() {
+            return self.scaled(points, self.tree.order[place] as usize);
+        }
         let [x, y, z] = &self.positions;
         [x[place], y[place], z[place], self.masses[place]]
     }

@@ -10,6 +10,7 @@ use kyoho_laws::lanes::MAX_LANES;
 use kyoho_laws::simd::expansions::Number;
 use kyoho_laws::simd::kernel::{Kernel, kernel_64, softened_64};
 
+use super::joined::Joined;
 use super::passes::{Passes, Trees};
 use super::sources::{Spread, TreeUnits};
 
@@ -211,7 +212,7 @@ impl<E: Number> TreeSums<'_, E> {
         }
         let units = TreeUnits::new::<E>(&spread, settings.softening2);
         let mut passes = Passes::new(self, trees, (sources, sinks), settings, (&spread, units), None)?;
-        let (places, alike) = self.places(&passes, (sources, sinks), &[], false)?;
+        let (places, alike) = self.places(&passes, (sources, sinks), &Joined::default(), false)?;
         counts.seconds[1] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         counts.cells = passes.sources.tree.cells.len() as u64;
@@ -242,12 +243,12 @@ impl<E: Number> TreeSums<'_, E> {
 
     /// Returns for each sink, in sorted order, the sorted place of the first source that exerts no
     /// force on it, or -1, and the sources that have the same index, if any have.
-    /// `foreign` are indices and places of sources of other ranks. Indices may be known to be distinct.
+    /// `joined` are the bodies of other ranks. Indices may be known to be distinct.
     pub fn places(
         &self,
         passes: &Passes<E>,
         (sources, sinks): (Points, Points),
-        foreign: &[(i32, i32)],
+        joined: &Joined,
         is_distinct: bool,
     ) -> Result<(Pooled<i32>, Option<Alike>)> {
         let what = "places of sinks";
@@ -256,11 +257,19 @@ impl<E: Number> TreeSums<'_, E> {
             return Ok((self.pool.filled(count, -1, what)?, None));
         }
         let (tree, sink_tree) = (&passes.sources.tree, passes.sinks().0);
-        let is_ascending = foreign.is_empty() && sources.indices.is_sorted_by(|one, next| one < next);
-        let are_sources = passes.is_one_tree() && sources.indices == sinks.indices;
-        if (is_ascending || is_distinct) && are_sources && foreign.is_empty() {
-            return Ok((self.pool.collected(0..count as i32, what)?, None));
+        // Those that are one array need not be compared.
+        let are_equal = || std::ptr::eq(sources.indices, sinks.indices) || sources.indices == sinks.indices;
+        let foreign = &joined.indices[..];
+        let are_sources = foreign.is_empty() && passes.is_one_tree() && are_equal();
+        let is_ascending = || foreign.is_empty() && sources.indices.is_sorted_by(|one, next| one < next);
+        if are_sources && (is_distinct || is_ascending()) {
+            let mut places = self.pool.unwritten(count, 0, what)?;
+            self.threads.each(places.chunks_mut(PIECE).enumerate(), |(piece, places)| {
+                places.iter_mut().zip(piece * PIECE..).for_each(|(own, place)| *own = place as i32);
+            });
+            return Ok((places, None));
         }
+        let is_ascending = is_ascending();
         let mut table: Vec<(i32, i32)> = memory::filled(tree.order.len(), (0, 0), what)?;
         for (body, place) in tree.order.iter().zip(0..) {
             table[*body as usize] = (sources.indices[*body as usize], place);
@@ -271,7 +280,7 @@ impl<E: Number> TreeSums<'_, E> {
             table.sort_unstable();
         }
         let is_repeated = !is_ascending && table.windows(2).any(|pair| pair[0].0 == pair[1].0);
-        let alike = if is_repeated { Some(Alike::of(&table, passes.sources.bodies())?) } else { None };
+        let alike = if is_repeated { Some(Alike::of(&table, tree.order.len() + joined.count())?) } else { None };
         let of_sink = |sink: &u32| {
             let index = sinks.indices[*sink as usize];
             let place = table.partition_point(|(of_source, _)| *of_source < index);

@@ -4,11 +4,10 @@
 //! bodies would have. The host gets the cells, by which it chooses those for other ranks; what came
 //! from these is `joined` to the tree of sources, of which the GPU walks through all.
 
-use std::ops::Range;
-
-use kyoho_core::{Error, Pooled, Result};
-use kyoho_hal::gpu::{Address, DeviceMemory, Gpu, Place};
+use kyoho_core::{Error, Result};
+use kyoho_hal::gpu::{Address, DeviceMemory, Gpu};
 use kyoho_hal::grow_buffer::GrowBuffer;
+use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::expansions::{CellRecord, Kind, Number};
 
 use super::builder::{Given, Tree};
@@ -16,15 +15,16 @@ use super::constants::{BodyLayout, record};
 use super::forces::{Asked, Forces, ForcesOn};
 use super::joined::Units;
 use super::own::Own;
+use super::transfers::{Staging, Transfers, made, made_rows};
 use crate::cells::Cell;
 use crate::cpu::on_device::{DeviceCells, DomainDevice, Host};
-use crate::cpu::{Alike, Extent, Octree, Passes, Points, Settings, TreeUnits, Trees};
+use crate::cpu::{Alike, Extent, Joined, Octree, Passes, Points, Settings, TreeUnits, Trees};
 use crate::cube::Cube;
 
 /// Fewer sources or sinks are left to the CPU.
 pub const LEAST_BODIES: usize = 1 << 6;
-/// The items that a thread makes at a time.
-const PIECE: usize = 1 << 12;
+/// The cells and the places that a thread looks at at a time.
+const PIECE: usize = 1 << 14;
 /// The name of memory in errors.
 const WHAT: &str = "a tree over ranks";
 
@@ -40,6 +40,7 @@ pub struct DomainOnGpu<G: Gpu> {
     /// The places of sources that sinks leave out, and of further ones with their indices.
     left_out: [GrowBuffer<G>; 3],
     call: Option<Call<G>>,
+    staging: Staging<G>,
     queue: G::Queue,
     gpu: G,
     /// Dropped last, so that the driver may be called while the rest is given back.
@@ -72,6 +73,7 @@ impl<G: Gpu> DomainOnGpu<G> {
             of_sinks: room()?,
             left_out: [room()?, room()?, room()?],
             call: None,
+            staging: Staging::new(&gpu)?,
             queue: gpu.queue()?,
             gpu,
             caller: None,
@@ -103,6 +105,7 @@ impl<G: Gpu> DomainOnGpu<G> {
     /// Sends which sources sinks leave out.
     fn send_left_out<E: Number>(
         &mut self,
+        host: Host,
         passes: &Passes<E>,
         (places, alike): (&[i32], Option<&Alike>),
     ) -> Result<Own<Address<G>>> {
@@ -111,21 +114,26 @@ impl<G: Gpu> DomainOnGpu<G> {
         }
         let Some(Alike { firsts, nexts }) = alike else {
             // Sinks that are the sources, each of another index.
-            if passes.is_one_tree() && (0..).zip(places).all(|(place, own)| place == *own) {
+            let are_own = |(piece, owns): (usize, &[i32])| {
+                owns.iter().zip(piece * PIECE..).all(|(own, place)| *own == place as i32)
+            };
+            if passes.is_one_tree() && host.0.all(places.chunks(PIECE).enumerate(), are_own) {
                 return Ok(Own::Itself);
             }
-            self.send_places([places, &[], &[]])?;
+            self.send_places(host, [places, &[], &[]])?;
             return Ok(Own::Listed(self.left_out[0].0.address()));
         };
-        self.send_places([places, firsts, nexts])?;
+        self.send_places(host, [places, firsts, nexts])?;
         let [owns, firsts, nexts] = self.left_out.each_ref().map(|memory| memory.0.address());
         Ok(Own::Repeated { owns, firsts, nexts })
     }
 
-    fn send_places(&mut self, places: [&[i32]; 3]) -> Result<()> {
-        for (memory, places) in self.left_out.iter_mut().zip(places) {
-            memory.ensure_capacity(&self.gpu, 4 * places.len())?;
-            send((&self.gpu, &self.queue), &memory.0, 0, places)?;
+    fn send_places(&mut self, host: Host, places: [&[i32]; 3]) -> Result<()> {
+        let DomainOnGpu { gpu, queue, staging, left_out, .. } = self;
+        let mut transfers = Transfers { gpu, queue, staging, host };
+        for (memory, places) in left_out.iter_mut().zip(places) {
+            memory.ensure_capacity(transfers.gpu, 4 * places.len())?;
+            transfers.send(&memory.0, 0, places)?;
         }
         Ok(())
     }
@@ -142,91 +150,20 @@ fn out_of_order() -> Error {
     Error::Internal { what: "steps of a tree over ranks on a GPU came in another order".into() }
 }
 
-/// Copies items of the host to a byte of memory of the device and the bytes behind it.
-pub(super) fn send<G: Gpu, T: bytemuck::NoUninit>(
-    (gpu, queue): (&G, &G::Queue),
-    to: &G::Memory,
-    byte: usize,
-    items: &[T],
-) -> Result<()> {
-    assert!(byte + size_of_val(items) <= to.bytes());
-    if items.is_empty() {
-        return Ok(());
-    }
-    let from = Place::Host(items.as_ptr().cast_mut().cast());
-    // SAFETY: both are that long, and the copy is waited for.
-    unsafe { gpu.copy(queue, from, Place::Device(to, byte), size_of_val(items))? };
-    gpu.synchronize(queue)
-}
-
-/// Copies items from the begin of memory of the device.
-fn fetch<G: Gpu, T: bytemuck::Pod>((gpu, queue): (&G, &G::Queue), from: &G::Memory, into: &mut [T]) -> Result<()> {
-    assert!(size_of_val(into) <= from.bytes());
-    if into.is_empty() {
-        return Ok(());
-    }
-    let to = Place::Host(into.as_mut_ptr().cast());
-    // SAFETY: both are that long, and the copy is waited for.
-    unsafe { gpu.copy(queue, Place::Device(from, 0), to, size_of_val(into))? };
-    gpu.synchronize(queue)
-}
-
-/// Copies so many items from the begin of memory of the device.
-fn fetched<G: Gpu, T: bytemuck::Pod + Send>(
-    on: (&G, &G::Queue),
-    host: Host,
-    from: &GrowBuffer<G>,
-    count: usize,
-) -> Result<Pooled<T>> {
-    let mut items = host.1.unwritten(count, T::zeroed(), WHAT)?;
-    fetch(on, &from.0, &mut items[..])?;
-    Ok(items)
-}
-
-/// Makes so many items by several threads.
-pub(super) fn made<T: Copy + Send + 'static>(
-    (threads, pool): Host,
-    count: usize,
-    empty: T,
-    make: impl Fn(usize) -> T + Sync,
-) -> Result<Pooled<T>> {
-    let mut items = pool.unwritten(count, empty, WHAT)?;
-    threads.each(items.chunks_mut(PIECE).enumerate(), |(piece, items)| {
-        items.iter_mut().zip(piece * PIECE..).for_each(|(item, number)| *item = make(number));
-    });
-    Ok(items)
-}
-
-/// Makes the numbers of so many rows of a length by several threads.
-pub(super) fn made_rows<T: Copy + Send + 'static>(
-    (threads, pool): Host,
-    (rows, length): (Range<usize>, usize),
-    empty: T,
-    make: impl Fn(usize, &mut [T]) + Sync,
-) -> Result<Pooled<T>> {
-    let mut numbers = pool.unwritten(rows.len() * length, empty, WHAT)?;
-    threads.each(numbers.chunks_mut(PIECE * length).enumerate(), |(piece, numbers)| {
-        let of_piece = numbers.chunks_exact_mut(length).zip(rows.start + piece * PIECE..);
-        of_piece.for_each(|(row, number)| make(number, row));
-    });
-    Ok(numbers)
-}
-
 /// Brings bodies to the device and makes their tree there, of which it returns a copy.
 fn built<G: Gpu>(
-    on: (&G, &G::Queue),
-    host: Host,
+    transfers: &mut Transfers<G>,
     (tree, memory): (&mut Tree<G>, &mut GrowBuffer<G>),
     points: Points,
     (cube, softening2): (&Cube, f64),
 ) -> Result<(Octree, Given<Address<G>>)> {
     let Points { positions, masses, .. } = points;
     let bytes_of_positions = size_of_val(positions);
-    memory.ensure_capacity(on.0, bytes_of_positions + 8 * positions.len())?;
-    send(on, &memory.0, 0, positions)?;
+    memory.ensure_capacity(transfers.gpu, bytes_of_positions + 8 * positions.len())?;
+    transfers.send(&memory.0, 0, positions)?;
     // Sinks have no masses, for which other numbers stand, times 0.
     let of_masses = if masses.is_empty() { 0 } else { bytes_of_positions };
-    send(on, &memory.0, of_masses, masses)?;
+    transfers.send(&memory.0, of_masses, masses)?;
     let given = Given {
         memory: memory.0.address(),
         layout: BodyLayout::columns(0, of_masses as i64),
@@ -238,9 +175,9 @@ fn built<G: Gpu>(
         to_pack: None,
     };
     // SAFETY: the memory has the positions and the masses.
-    unsafe { tree.build_in(on, &given, cube)? };
-    let cells = fetched::<G, Cell>(on, host, &tree.cells, tree.cells())?;
-    let order = fetched::<G, u32>(on, host, &tree.numbers[tree.sorted], positions.len())?;
+    unsafe { tree.build_in(transfers.on(), &given, cube)? };
+    let cells = transfers.fetched::<Cell>(&tree.cells, tree.cells())?;
+    let order = transfers.fetched::<u32>(&tree.numbers[tree.sorted], positions.len())?;
     let of_generation = |ends: &[u32]| ends[0] as usize..ends[1] as usize;
     let generations = tree.starts.windows(2).map(of_generation).filter(|cells| !cells.is_empty());
     let generations = kyoho_core::memory::collected(generations, WHAT)?;
@@ -248,11 +185,12 @@ fn built<G: Gpu>(
 }
 
 /// Whether some bodies have the same key, are more than a leaf may have, and are not in one point.
-fn has_crowds(tree: &Octree, positions: &[[f64; 3]]) -> bool {
-    tree.cells.iter().any(|cell| {
+fn has_crowds(tree: &Octree, positions: &[[f64; 3]], threads: &Threads) -> bool {
+    let is_crowded = |cell: &Cell| {
         let bodies = &tree.order[cell.body_range()];
         cell.is_divided_by_places(|body| positions[bodies[body] as usize])
-    })
+    };
+    !threads.all(tree.cells.chunks(PIECE), |cells| !cells.iter().any(is_crowded))
 }
 
 impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
@@ -269,15 +207,16 @@ impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
         if least < LEAST_BODIES {
             return Ok(None);
         }
-        let on = (&self.gpu, &self.queue);
+        let DomainOnGpu { gpu, queue, staging, .. } = self;
+        let mut transfers = Transfers { gpu, queue, staging, host };
         let room = (&mut self.sources, &mut self.of_sources);
-        let (of_sources, given) = built(on, host, room, sources, (cube, softening2))?;
+        let (of_sources, given) = built(&mut transfers, room, sources, (cube, softening2))?;
         let mut of_sinks = None;
-        let mut is_for_cpu = has_crowds(&of_sources, sources.positions);
+        let mut is_for_cpu = has_crowds(&of_sources, sources.positions, host.0);
         if let Some(sinks) = sinks.filter(|_| !is_for_cpu) {
             let room = (&mut self.sinks, &mut self.of_sinks);
-            let (tree, _) = built(on, host, room, sinks, (cube, softening2))?;
-            is_for_cpu = has_crowds(&tree, sinks.positions);
+            let (tree, _) = built(&mut transfers, room, sinks, (cube, softening2))?;
+            is_for_cpu = has_crowds(&tree, sinks.positions, host.0);
             of_sinks = Some(tree);
         }
         self.call = Some(Call { cube: *cube, sources: given, has_sinks: of_sinks.is_some(), asked: None });
@@ -286,7 +225,9 @@ impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
 
     fn cells(&mut self, host: Host, units: &TreeUnits, settings: &Settings) -> Result<DeviceCells<E>> {
         let _caller = self.gpu.enter()?;
-        let on = (&self.gpu, &self.queue);
+        let DomainOnGpu { gpu, queue, staging, .. } = self;
+        let mut transfers = Transfers { gpu, queue, staging, host };
+        let on = transfers.on();
         let call = self.call.as_mut().ok_or_else(out_of_order)?;
         let Settings { order, criterion, softening2, level, .. } = *settings;
         let stride = E::expansions(level, order, Kind::Plain).stride();
@@ -302,9 +243,9 @@ impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
             }
         }
         let count = self.sources.cells();
-        let places = fetched::<G, [f32; 8]>(on, host, &self.sources.places, count)?;
-        let reaches = fetched::<G, [u32; 4]>(on, host, &self.sources.reaches, count)?;
-        let of_device = fetched::<G, f32>(on, host, &self.sources.moments, count * record(order))?;
+        let places = transfers.fetched::<[f32; 8]>(&self.sources.places, count)?;
+        let reaches = transfers.fetched::<[u32; 4]>(&self.sources.reaches, count)?;
+        let of_device = transfers.fetched::<f32>(&self.sources.moments, count * record(order))?;
         let records = made(host, count, CellRecord::default(), |cell| conversion.record(&places[cell], reaches[cell]))?;
         let row = |cell: usize| &of_device[cell * record(order)..][..record(order)];
         let zero = E::from_f64(0.0);
@@ -315,7 +256,7 @@ impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
             }
         })?;
         let extents = if call.has_sinks {
-            let places = fetched::<G, [f32; 8]>(on, host, &self.sinks.places, self.sinks.cells())?;
+            let places = transfers.fetched::<[f32; 8]>(&self.sinks.places, self.sinks.cells())?;
             made(host, places.len(), Extent::default(), |cell| conversion.extent(&places[cell]))?
         } else {
             made(host, count, Extent::default(), |cell| conversion.extent(&places[cell]))?
@@ -326,17 +267,19 @@ impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
 
     fn first(&mut self, host: Host, passes: &mut Passes<E>) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        let on = (&self.gpu, &self.queue);
+        let DomainOnGpu { gpu, queue, staging, .. } = self;
+        let mut transfers = Transfers { gpu, queue, staging, host };
+        let on = transfers.on();
         let call = self.call.as_ref().ok_or_else(out_of_order)?;
         let (asked, units) = call.asked.as_ref().ok_or_else(out_of_order)?;
-        self.sources.join(on, host, units, passes, false)?;
+        self.sources.join(&mut transfers, units, passes, None)?;
         let sinks = Self::forces_on(call.has_sinks, &self.sinks, Own::None);
         // SAFETY: nobody else uses the memory of the device.
         unsafe { self.forces.first(on, &mut self.sources, &sinks, asked)? };
         let of_sinks = if call.has_sinks { &self.sinks } else { &self.sources };
         let (bodies, cells) = (of_sinks.bodies, of_sinks.cells());
-        let accelerations = fetched::<G, f32>(on, host, self.forces.accelerations(), bodies)?;
-        let groups = fetched::<G, u32>(on, host, self.forces.groups(), cells)?;
+        let accelerations = transfers.fetched::<f32>(self.forces.accelerations(), bodies)?;
+        let groups = transfers.fetched::<u32>(self.forces.groups(), cells)?;
         let found = made(host, bodies, [0.0; 2], |sink| [units.acceleration(accelerations[sink]), 0.0])?;
         passes.take_first(host.0, found, &groups);
         Ok(())
@@ -346,22 +289,25 @@ impl<G: Gpu, E: Number> DomainDevice<E> for DomainOnGpu<G> {
         &mut self,
         host: Host,
         passes: &Passes<E>,
+        joined: &Joined,
         left_out: (&[i32], Option<&Alike>),
         forces: &mut [[f64; 4]],
     ) -> Result<()> {
         let _caller = self.gpu.enter()?;
-        let own = self.send_left_out(passes, left_out)?;
+        let own = self.send_left_out(host, passes, left_out)?;
         let has_sinks = self.call()?.has_sinks;
-        let on = (&self.gpu, &self.queue);
+        let DomainOnGpu { gpu, queue, staging, .. } = self;
+        let mut transfers = Transfers { gpu, queue, staging, host };
+        let on = transfers.on();
         let call = self.call.as_ref().ok_or_else(out_of_order)?;
         let (asked, units) = call.asked.as_ref().ok_or_else(out_of_order)?;
-        self.sources.join(on, host, units, passes, true)?;
+        self.sources.join(&mut transfers, units, passes, Some(joined))?;
         let results = if has_sinks { &mut self.of_sinks } else { &mut self.of_sources };
         results.ensure_capacity(on.0, size_of_val(forces))?;
         let (sinks, to) = (Self::forces_on(has_sinks, &self.sinks, own), results.0.address());
         // SAFETY: there is room for the force on each sink, and nobody else uses the memory.
         unsafe { self.forces.second(on, &mut self.sources, &sinks, asked, to)? };
-        fetch(on, &results.0, forces)
+        transfers.fetch(&results.0, forces)
     }
 
     fn wait(&self) {

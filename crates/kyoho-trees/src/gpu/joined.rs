@@ -8,13 +8,14 @@ use kyoho_laws::simd::expansions::{CellRecord, Number};
 
 use super::builder::Tree;
 use super::constants::{CHILDREN, MOST_COUNTED, MOST_RADIUS, plain_terms, record};
-use super::domain::{made, made_rows, send};
+use super::transfers::{Transfers, made, made_rows};
 use crate::cells::Cell;
-use crate::cpu::on_device::Host;
-use crate::cpu::{Extent, Passes};
+use crate::cpu::{Extent, Joined, Passes};
 use crate::criterion::MOST_NEAR;
 use crate::cube::Cube;
 
+/// The bodies that a thread takes at a time.
+const PIECE: usize = 1 << 12;
 /// Radii grow by this, more than rounding takes away.
 const MARGIN: f64 = 1e-6;
 /// The name of cells in errors about memory.
@@ -220,15 +221,15 @@ impl Rows {
 
 impl<G: Gpu> Tree<G> {
     /// Puts the cells behind the own ones that were joined to those of passes, with their moments and
-    /// bodies where these are there. Those of an earlier call go.
+    /// bodies for the second pass. Those of an earlier call go.
     pub(super) fn join<E: Number>(
         &mut self,
-        on: (&G, &G::Queue),
-        host: Host,
+        transfers: &mut Transfers<G>,
         units: &Units,
         passes: &Passes<E>,
-        with_bodies: bool,
+        bodies: Option<&Joined>,
     ) -> Result<()> {
+        let (on, host) = (transfers.on(), transfers.host);
         let (own, order, sources) = (self.cells(), passes.settings.order, &passes.sources);
         let stride = passes.expansions.stride();
         let (cells, records, length) = (&sources.tree.cells, &sources.records, record(order));
@@ -244,51 +245,54 @@ impl<G: Gpu> Tree<G> {
             self.cells.extend(on, own * size_of::<Cell>(), all * size_of::<Cell>())?;
             self.places.extend(on, own * 32, all * 32)?;
             self.reaches.extend(on, own * 16, all * 16)?;
-            send(on, &self.cells.0, own * size_of::<Cell>(), &cells[own..])?;
-            send(on, &self.cells.0, cells.len() * size_of::<Cell>(), &above.cells)?;
-            send(on, &self.places.0, own * 32, &made(host, count, [0.0; 8], |number| place(own + number))?)?;
-            send(on, &self.places.0, cells.len() * 32, &above.places)?;
-            send(on, &self.reaches.0, own * 16, &made(host, count, [0; 4], |number| reach(own + number))?)?;
-            send(on, &self.reaches.0, cells.len() * 16, &above.reaches)?;
-            if with_bodies {
+            transfers.send(&self.cells.0, own * size_of::<Cell>(), &cells[own..])?;
+            transfers.send(&self.cells.0, cells.len() * size_of::<Cell>(), &above.cells)?;
+            transfers.send(&self.places.0, own * 32, &made(host, count, [0.0; 8], |number| place(own + number))?)?;
+            transfers.send(&self.places.0, cells.len() * 32, &above.places)?;
+            transfers.send(&self.reaches.0, own * 16, &made(host, count, [0; 4], |number| reach(own + number))?)?;
+            transfers.send(&self.reaches.0, cells.len() * 16, &above.reaches)?;
+            if bodies.is_some() {
                 let moments_of = |cell: usize, to: &mut [f32]| {
                     units.write_moments(order, &place(cell), &sources.moments[cell * stride..][..stride], to);
                 };
                 self.moments.extend(on, own * length * 4, all * length * 4)?;
                 let moments = made_rows(host, (own..cells.len(), length), 0.0, moments_of)?;
-                send(on, &self.moments.0, own * length * 4, &moments)?;
+                transfers.send(&self.moments.0, own * length * 4, &moments)?;
                 for (row, root) in above.moments.chunks_exact_mut(length).zip(&passes.roots) {
                     moments_of(*root as usize, row);
                 }
-                send(on, &self.moments.0, cells.len() * length * 4, &above.moments)?;
+                transfers.send(&self.moments.0, cells.len() * length * 4, &above.moments)?;
             }
             self.root = root;
         }
-        if with_bodies { self.join_bodies(on, host, units, passes) } else { Ok(()) }
+        bodies.map_or(Ok(()), |bodies| self.join_bodies(transfers, units, bodies))
     }
 
-    /// Puts the bodies behind the own ones that were joined to those of passes.
-    fn join_bodies<E: Number>(
-        &mut self,
-        on: (&G, &G::Queue),
-        host: Host,
-        units: &Units,
-        passes: &Passes<E>,
-    ) -> Result<()> {
-        let (own, sources) = (self.bodies, &passes.sources);
-        let count = sources.bodies() - own;
+    /// Puts the bodies of other ranks behind the own ones.
+    fn join_bodies(&mut self, transfers: &mut Transfers<G>, units: &Units, joined: &Joined) -> Result<()> {
+        let (own, count, (threads, pool)) = (self.bodies, joined.count(), transfers.host);
         if count == 0 {
             return Ok(());
         }
-        let row = |number: usize| {
-            let [x, y, z, mass] = sources.body(own + number);
-            units.split([x, y, z], [mass, 0.0])
-        };
-        let high = made(host, count, [0.0_f32; 4], |number| row(number).as_chunks().0[0])?;
-        let low = made(host, count, [0.0_f32; 4], |number| row(number).as_chunks().0[1])?;
+        let mut high = pool.unwritten(count, [0.0_f32; 4], WHAT)?;
+        let mut low = pool.unwritten(count, [0.0_f32; 4], WHAT)?;
+        let (mut rest_of_high, mut rest_of_low) = (&mut high[..], &mut low[..]);
+        let mut jobs = Vec::new();
+        for bodies in joined.bodies.iter().flat_map(|bodies| bodies.chunks(PIECE)) {
+            let high = rest_of_high.split_off_mut(..bodies.len()).unwrap_or_default();
+            let low = rest_of_low.split_off_mut(..bodies.len()).unwrap_or_default();
+            memory::push(&mut jobs, (bodies, high, low), WHAT)?;
+        }
+        threads.each(jobs.into_iter(), |(bodies, high, low)| {
+            for ([x, y, z, mass, _], (high, low)) in bodies.iter().zip(high.iter_mut().zip(low)) {
+                let [x, y, z, mass] = [x, y, z, mass].map(|bits| f64::from_bits(*bits));
+                let row = units.split([x, y, z], [mass, 0.0]);
+                (*high, *low) = (std::array::from_fn(|k| row[k]), std::array::from_fn(|k| row[4 + k]));
+            }
+        });
         for (memory, rows) in [(&mut self.high, &high), (&mut self.low, &low)] {
-            memory.extend(on, own * 16, (own + count) * 16)?;
-            send(on, &memory.0, own * 16, rows)?;
+            memory.extend(transfers.on(), own * 16, (own + count) * 16)?;
+            transfers.send(&memory.0, own * 16, rows)?;
         }
         Ok(())
     }

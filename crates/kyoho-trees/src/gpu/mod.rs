@@ -5,8 +5,8 @@
 //! cells are those of [`super::cells`]. `forces`, `neighbours` and `stackless` walk through them;
 //! `method` is what a device calls, and `block` what it does for a block, alone or with `companions`,
 //! of which each sums one of `shares`; `own` finds the sources that sinks leave out, and sinks among
-//! them; a `domain` is a rank's part of a tree of several, to which cells of others are `joined`;
-//! `clock` measures phases, and `kernels` has the kernels by name.
+//! them; a `domain` is a rank's part of a tree of several, to which cells of others are `joined`, by
+//! `transfers` with the host; `clock` measures phases, and `kernels` has the kernels by name.
 
 pub mod block;
 pub mod builder;
@@ -28,3 +28,4 @@ mod opencl_tests;
 pub mod own;
 pub mod shares;
 pub mod stackless;
+mod transfers;

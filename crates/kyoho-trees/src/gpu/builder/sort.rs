@@ -4,8 +4,8 @@ use bytemuck::bytes_of;
 
 use super::{ALL_PASSES, FEW_KEYS, Given, Tree};
 use crate::gpu::constants::{BOX_THREADS, DIGIT_BITS, FOUND, KEY_THREADS, MOST_BOXES, SORT_THREADS, SORT_TURNS};
-use crate::gpu::domain::send;
 use crate::gpu::kernels::{Kernels, launch, launch_after_copies, scan};
+use crate::gpu::transfers::send;
 use kyoho_core::Result;
 use kyoho_hal::gpu::{Address, Argument, Gpu};
 use kyoho_hal::grow_buffer::GrowBuffer;
@@ -16,7 +16,7 @@ impl<G: Gpu> Tree<G> {
         if let Some(cube) = self.given_cube {
             // SAFETY: there is room for what is found.
             unsafe { on.0.zero(on.1, &self.found.0, 4 * FOUND)? };
-            return send(on, &self.cube.0, 0, &cube);
+            return send(on, &self.cube.0, &cube);
         }
         let blocks = given.places.div_ceil(4 * BOX_THREADS).min(MOST_BOXES);
         let (memory, count, number) = (Argument::Memory(given.memory), given.places as u32, blocks as i32);
