@@ -174,8 +174,83 @@ program integrators_test
     call succeed(kyoho_few_body_evolve(few_options, systems, outcomes))
     call check(end_of_system(1) == KYOHO_FEW_BODY_END_TIME, 'end of a system')
     call check(norm2(x(:, 1) - 0.5_dp*[cos(2.0_dp), sin(2.0_dp), 0.0_dp]) < 1e-14_dp, 'orbit of two')
+    call read_states_anew
+    call read_systems_anew
 
 contains
+
+    ! Compilers know that arrays of a subroutine change only in calls that may change them.
+    subroutine read_states_anew
+        type(c_ptr) :: integrator
+        type(kyoho_integrator_options) :: given
+        type(kyoho_bodies) :: bodies
+        type(kyoho_body_states) :: states
+        type(kyoho_encounters) :: encounters
+        type(kyoho_binaries) :: binaries
+        real(dp), target :: mass(2), x(3, 2), v(3, 2), found(2)
+        integer(c_int64_t), target :: identifiers(2), first(1)
+
+        identifiers = [5, 9]
+        mass = 0.5_dp
+        x = reshape([0.1_dp, 0.0_dp, 0.0_dp, -0.1_dp, 0.0_dp, 0.0_dp], [3, 2])
+        v = reshape([0.0_dp, 1.0_dp, 0.0_dp, 0.0_dp, -1.0_dp, 0.0_dp], [3, 2])
+        given%subsystem_radius = 0.5_dp
+        call succeed(kyoho_integrator_create(integrator_options=given, integrator=integrator))
+        bodies%count = 2
+        bodies%identifiers%data = c_loc(identifiers)
+        bodies%masses%data = c_loc(mass)
+        bodies%positions%data = c_loc(x)
+        bodies%velocities%data = c_loc(v)
+        call succeed(kyoho_integrator_add_bodies(integrator, bodies))
+        found = -3
+        states%count = 2
+        states%masses%data = c_loc(found)
+        call succeed(kyoho_integrator_get_bodies(integrator, states))
+        call check(all(found == 0.5_dp), 'masses are read anew')
+        call succeed(kyoho_integrator_evolve(integrator, 0.1_dp))
+        found = -3
+        binaries%capacity = 2
+        binaries%semi_major_axes%data = c_loc(found)
+        call succeed(kyoho_integrator_binaries(integrator, binaries))
+        call check(found(1) > 0, 'binaries are read anew')
+        call succeed(kyoho_integrator_free(integrator))
+        ! They fall towards each other.
+        v = -10*x
+        given%approach_distance = 0.05_dp
+        given%subsystem_radius = 0
+        call succeed(kyoho_integrator_create(integrator_options=given, integrator=integrator))
+        call succeed(kyoho_integrator_add_bodies(integrator, bodies))
+        call succeed(kyoho_integrator_evolve(integrator, 1.0_dp))
+        first = -3
+        encounters%capacity = 1
+        encounters%first%data = c_loc(first)
+        call succeed(kyoho_integrator_encounters(integrator, encounters))
+        call check(first(1) == 5, 'encounters are read anew')
+        call succeed(kyoho_integrator_free(integrator))
+    end subroutine
+
+    subroutine read_systems_anew
+        type(kyoho_few_body_options) :: options
+        type(kyoho_few_body_systems) :: systems
+        type(kyoho_few_body_outcomes) :: outcomes
+        integer(c_int32_t), target :: offsets(2), ends(1)
+        real(dp), target :: mass(1), x(3, 1), v(3, 1)
+
+        offsets = [0, 1]
+        mass = 1
+        x = 0
+        v = 1
+        ends = -5
+        options%time = 1
+        systems%system_count = 1
+        systems%offsets%data = c_loc(offsets)
+        systems%masses%data = c_loc(mass)
+        systems%positions%data = c_loc(x)
+        systems%velocities%data = c_loc(v)
+        outcomes%ends%data = c_loc(ends)
+        call succeed(kyoho_few_body_evolve(options, systems, outcomes))
+        call check(all(x == 1) .and. ends(1) == KYOHO_FEW_BODY_END_TIME, 'systems are read anew')
+    end subroutine
 
     subroutine check(is_so, what)
         logical, intent(in) :: is_so

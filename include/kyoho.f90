@@ -245,9 +245,9 @@ module kyoho
         type(kyoho_cuda) :: cuda                            ! of arrays in KYOHO_MEMORY_CUDA
     end type
 
-    ! Where forces are written to; arrays that are null are not written. It is passed as
-    ! intent(inout), though only what it points to changes, so that compilers expect the arrays to
-    ! change.
+    ! Where forces are written to; arrays that are null are not written. It and others by which the
+    ! library writes are passed as intent(inout), though only what they point to changes, so that
+    ! compilers expect the arrays to change.
     type, bind(c), public :: kyoho_forces
         integer(c_int32_t) :: structure_size = 144
         integer(c_int32_t) :: memory = KYOHO_MEMORY_HOST
@@ -787,7 +787,7 @@ module kyoho
                 bind(c, name="kyoho_integrator_get_bodies") result(code)
             import
             type(c_ptr), value :: integrator
-            type(kyoho_body_states), intent(in) :: states
+            type(kyoho_body_states), intent(inout) :: states
             integer(c_int32_t) :: code
         end function
 
@@ -823,7 +823,7 @@ module kyoho
             import
             type(c_ptr), value :: integrator
             real(c_double), value :: time
-            type(kyoho_evolve_options), intent(in), optional :: evolve_options
+            type(kyoho_evolve_options), intent(inout), optional :: evolve_options
             type(kyoho_evolution), intent(inout), optional :: evolution
             integer(c_int32_t) :: code
         end function
@@ -836,7 +836,7 @@ module kyoho
             integer(c_int32_t), value :: integrator_count
             type(c_ptr), intent(in) :: integrators(*)
             real(c_double), intent(in) :: times(*)
-            type(kyoho_evolve_options), intent(in), optional :: evolve_options
+            type(kyoho_evolve_options), intent(inout), optional :: evolve_options
             type(kyoho_evolution), intent(inout), optional :: evolutions(*)
             integer(c_int32_t), intent(inout), optional :: results(*)
             integer(c_int32_t) :: code
@@ -847,8 +847,8 @@ module kyoho
                 bind(c, name="kyoho_few_body_evolve") result(code)
             import
             type(kyoho_few_body_options), intent(in) :: options
-            type(kyoho_few_body_systems), intent(in) :: systems
-            type(kyoho_few_body_outcomes), intent(in), optional :: outcomes
+            type(kyoho_few_body_systems), intent(inout) :: systems
+            type(kyoho_few_body_outcomes), intent(inout), optional :: outcomes
             integer(c_int32_t) :: code
         end function
 
@@ -892,7 +892,7 @@ module kyoho
                 bind(c, name="kyoho_integrator_binaries") result(code)
             import
             type(c_ptr), value :: integrator
-            type(kyoho_binaries), intent(in) :: binaries
+            type(kyoho_binaries), intent(inout) :: binaries
             integer(c_int32_t) :: code
         end function
 
@@ -901,7 +901,7 @@ module kyoho
                 bind(c, name="kyoho_integrator_encounters") result(code)
             import
             type(c_ptr), value :: integrator
-            type(kyoho_encounters), intent(in) :: encounters
+            type(kyoho_encounters), intent(inout) :: encounters
             integer(c_int32_t) :: code
         end function
 

@@ -13,6 +13,9 @@ use kyoho_laws::double_double::{Double, DoubleDouble};
 use kyoho_pairs::{Packed, PairKernel, PairMachine};
 use proptest::prelude::*;
 
+#[path = "pairs/not_finite.rs"]
+mod not_finite;
+
 const DD: Options = Options { in_double_double: true, plain: false };
 
 fn example(name: &str) -> String {

@@ -83,6 +83,8 @@ class Listening:
     ) -> None:
         if callable(self._former):
             signal.signal(signal.SIGINT, self._former)
+        # It would keep this object, and the caller's function with all that is in it.
+        self.options.progress = structures.ProgressCallback()
 
     def interrupt(self) -> None:
         """Does what a signal that came meanwhile is for."""

@@ -1,6 +1,7 @@
 """Clusters: bodies that come, go, change and evolve, and what ends an evolution."""
 
 import copy
+import gc
 import multiprocessing
 import os
 import pickle
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy
 import pytest
@@ -161,6 +163,20 @@ def test_an_error_of_progress_is_the_callers():
         assert 0 < cluster.time < 2 and off(cluster) < 1e-5
         with pytest.raises(kyoho.Error, match="may not call it"):
             cluster.evolve(2.0, progress=lambda *_: cluster.time, progress_seconds=0)
+
+
+def test_a_cluster_that_nobody_names_goes_at_once():
+    """Its memory and its devices do not wait for Python's collector."""
+    cluster = kyoho.Cluster(eps=0.1)
+    cluster.add([[1, 0, 0], [0, 1, 0]], [1.0, 1.0])
+    gone = weakref.ref(cluster)
+    gc.disable()
+    try:
+        cluster.evolve(0.01, progress=lambda time, steps: None)
+        del cluster
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("order", [4, 6, 8])

@@ -265,7 +265,10 @@ convert!(f64, Double::from_limb, |number: DoubleDouble| number.high);
 convert!(DoubleDouble, |number| number, |number| number);
 convert!(
     DoubleSingle,
-    |number: DoubleSingle| kyoho_laws::double_double::two_sum(f64::from(number.high), f64::from(number.low)),
+    |number: DoubleSingle| match number.high.is_finite() {
+        true => kyoho_laws::double_double::two_sum(f64::from(number.high), f64::from(number.low)),
+        false => Double::from_limb(f64::from(number.high)),
+    },
     |number: DoubleDouble| {
         let high = number.high as f32;
         let low = ((number.high - f64::from(high)) + number.low) as f32;
@@ -278,6 +281,9 @@ convert!(u32, |number| Double::from_limb(f64::from(number)), |number: DoubleDoub
 /// Returns a number without the digits behind the point.
 #[inline(always)]
 fn whole(number: DoubleDouble) -> f64 {
+    if !number.high.is_finite() {
+        return number.high;
+    }
     let below = Double::floor(number.abs()).to_f64();
     if number.high < 0.0 { -below } else { below }
 }

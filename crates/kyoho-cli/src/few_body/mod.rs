@@ -35,8 +35,8 @@ pub struct Arguments {
     /// The speed of light; with it pairs have relativistic terms
     #[arg(long, value_parser = number)]
     speed_of_light: Option<f64>,
-    /// The relativistic terms: 1, 2, 2.5, 3.5
-    #[arg(long, value_delimiter = ',', default_values = ["1", "2", "2.5"], requires = "speed_of_light")]
+    /// The relativistic terms, with commas between them: 1, 2, 2.5, 3.5
+    #[arg(long, value_delimiter = ',', default_value = "1,2,2.5", requires = "speed_of_light")]
     terms: Vec<String>,
     /// What ends a system before its time
     #[arg(long, value_delimiter = ',')]

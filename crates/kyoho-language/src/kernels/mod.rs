@@ -136,7 +136,11 @@ pub fn operand<W: Writer>(writer: &mut W, nodes: &[Node], id: Id, names: &Names)
     match (names.get(&id), nodes[id].op) {
         (Some(name), _) => name.clone(),
         (None, Op::Constant(number)) => writer.constant(number),
-        (None, _) => String::new(),
+        (None, _) => {
+            debug_assert!(false, "operand {id} has no name");
+            // No compiler takes this for an operand.
+            "?".into()
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use kyoho_laws::double_double::Double;
 
 use super::Lowering;
 use crate::fault::{Checked, Fault, Place, WHAT};
-use crate::list::{Function, Id, Op, Output, Two};
+use crate::list::{Comparison, Function, Id, Op, Output, Two};
 use crate::number::Number;
 use crate::syntax::{Expression, Reduction, ResultField, Update};
 use crate::types::Scalar;
@@ -150,6 +150,11 @@ impl Lowering<'_> {
             }
             if term.negative {
                 value = self.list.add(Op::One(Function::Negative, value), scalar);
+            }
+            if matches!(field.reduction, Reduction::Min | Reduction::Max) && scalar.is_real() {
+                // What is not a number does not count.
+                let is_number = self.list.add(Op::Compare(Comparison::Equal, value, value), Scalar::Bool);
+                condition = self.both(condition, Some(is_number));
             }
             if let Some(condition) = condition {
                 value = self.list.add(Op::Select(condition, value, nothing), scalar);

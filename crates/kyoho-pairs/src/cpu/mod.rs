@@ -238,6 +238,9 @@ impl Run<'_> {
         sinks: usize,
         partials: &mut [Partial],
     ) {
+        if sinks == 0 {
+            return;
+        }
         let Program { of_sources, of_pairs, kept, row, .. } = &self.program;
         let mut joined = [[0; 2]; MOST_OUTPUTS];
         let joined = &mut joined[..kept.len()];

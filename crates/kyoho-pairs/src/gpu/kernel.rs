@@ -199,7 +199,8 @@ impl<W: Writer> Kernels<'_, W> {
             _ => None,
         };
         let is_own = |id: Id, variable: usize| {
-            let is_sum = matches!(nodes[id].op, Op::Two(..) | Op::MulAdd { .. });
+            // The operands of values that do not depend on the pair have no names here.
+            let is_sum = nodes[id].stage == Stage::Pair && matches!(nodes[id].op, Op::Two(..) | Op::MulAdd { .. });
             let own = |operand: Id| reads(operand).is_none_or(|number| number == variable && uses[operand] == 1);
             is_sum && uses[id] == 1 && nodes[id].op.operands().all(own)
         };

@@ -66,6 +66,20 @@ fn two_limbs_are_refused_by_a_device_whose_products_are_not_exact() {
 }
 
 #[test]
+fn all_operands_of_values_that_know_no_pair_have_names() {
+    let values = ["max(j.z, j.y) + 0.25", "j.z * 2", "j.z - j.y", "i.x / 3", "c * c", "select(j.y < 1, j.z, 2 * j.y)"];
+    for (value, way) in values.iter().flat_map(|value| [(value, "argmin"), (value, "argmax")]) {
+        let text = format!(
+            "pair p\ni x: f64\nj y: f64, z: f64\nparam c: f64\nresult r: f64 {way}\nbody\nr {way}= j.y + i.x, {value}\n"
+        );
+        let pairs = kyoho_language::compile(&text, Options::default()).unwrap();
+        // Tests stop at an operand without a name.
+        source(Backend::Cuda, &pairs).unwrap();
+        source(Backend::OpenCl, &pairs).unwrap();
+    }
+}
+
+#[test]
 fn a_failure_is_an_error_where_the_backend_was_chosen() {
     let script = Shared::default();
     let mut kernel = on_fake(&script, false);

@@ -201,7 +201,7 @@ mod tests {
     fn arrays_of_any_length_arrive_as_they_were() {
         let Some(context) = hooks::patched_context(|_| ()) else { return };
         let gpu = OpenCl::on((*context).clone());
-        let _caller = gpu.enter().unwrap();
+        gpu.enter().unwrap();
         let (threads, pool) = (Threads::new(2), BufferPool::default());
         let queue = gpu.queue().unwrap();
         let mut staging = Staging::with_halves_of(&gpu, 1 << 10).unwrap();

@@ -273,10 +273,11 @@ fn reductions(sinks: usize, sources: usize) -> Problem {
     let text = "pair reductions\ni a: f64, id: u32\nj a: f64, s: f32, q: dd, id: u32, k: i32\nresult least: f64 min\n\
         greatest: ff max, less: i32 min, more: u32 max, number: u32 count, some: u32 any, none: u32 any\n\
         near: u32 argmin, far: i32 argmax, exact: dd argmin, total: i32 sum, long: f64 sum, wide: dd sum(dd)\n\
-        narrow: f32 sum(f64), two: f32 sum(dd)\nbody\nskip if i.id == j.id\nd = abs(i.a - j.a)\nleast min= d\n\
+        narrow: f32 sum(f64), two: f32 sum(dd), made: f64 argmin, other: i32 argmax\nbody\nskip if i.id == j.id\nd = abs(i.a - j.a)\nleast min= d\n\
         greatest max= ff(j.s)\nless min= j.k\nmore max= j.id\nnumber count= d < 0.25\nsome any= j.k == -7\n\
         none any= d > 100\nnear argmin= d, j.id\nfar argmax= j.q, j.k\nexact argmin= j.s, j.q\ntotal -= j.k\n\
-        long += d * j.a\nwide -= j.q\nnarrow += j.s\nif d < 0.5\ntwo += j.s\nelse\ntwo -= j.s\nend\n";
+        long += d * j.a\nwide -= j.q\nnarrow += j.s\nif d < 0.5\ntwo += j.s\nelse\ntwo -= j.s\nend\n\
+        made argmin= d, max(j.a, f64(j.s)) + 0.25\nother argmax= d, 2 * j.k\n";
     let random = &mut Random::new(1974);
     let coarse = |random: &mut Random, count: usize| -> Vec<f64> {
         (0..count).map(|_| ((random.unit() - 0.5) * 256.0).round() / 128.0).collect()
@@ -428,10 +429,10 @@ pub const LISTS: Check = Check {
         }
         let groups = sink_offsets.len() - 1;
         let lists: Vec<Vec<i32>> = (0..groups)
-            .map(|group| (0..group * 29 % 701).map(|_| (random.unit() * sources as f64) as i32).collect())
+            .map(|group| (0..(group + 1) * 29 % 701).map(|_| (random.unit() * sources as f64) as i32).collect())
             .collect();
         let ranges: Vec<[i32; 2]> =
-            (0..groups).map(|group| [(group * 97 % 2000) as i32, (group * 37 % 999) as i32]).collect();
+            (0..groups).map(|group| [(group * 97 % 2000) as i32, ((group + 1) * 37 % 999) as i32]).collect();
         let group_of = |sink: usize| sink_offsets.partition_point(|offset| *offset <= sink as i64) - 1;
         let mut offsets = vec![0i64];
         lists.iter().for_each(|list| offsets.push(offsets[offsets.len() - 1] + list.len() as i64));
