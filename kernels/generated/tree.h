@@ -70,6 +70,12 @@
 #define LEAST_S2_OF_ORDER_4 1.5e-8f
 #define LEAST_S2_OF_ORDER_5 9.6e-7f
 #define LEAST_S2_OF_ORDER_6 7.7e-6f
+#define MOST_S2_OF_ORDER_2 250000000000000.0f
+#define MOST_S2_OF_ORDER_3 30000000000.0f
+#define MOST_S2_OF_ORDER_4 220000000.0f
+#define MOST_S2_OF_ORDER_5 9900000.0f
+#define MOST_S2_OF_ORDER_6 1200000.0f
+#define FAR_SUM4 16.0f
 
 typedef struct {
     long position, position_octet, position_body, position_component;

@@ -1,15 +1,22 @@
 // The walk: which cells of sources have their expansions used for a cell of sinks, and which are
 // left to the sinks in it, or, in groups, summed directly, all of their bodies.
 
-// The squared distance beyond which the derivatives of the order are in the range of 32 bits.
-#if ORDER == 4
+// The squared distances between which the derivatives of the order are in the range of 32 bits.
+#if ORDER == 2
+#define LEAST_S2_OF_ORDER LEAST_S2
+#define MOST_S2_OF_ORDER MOST_S2_OF_ORDER_2
+#elif ORDER == 3
+#define LEAST_S2_OF_ORDER LEAST_S2
+#define MOST_S2_OF_ORDER MOST_S2_OF_ORDER_3
+#elif ORDER == 4
 #define LEAST_S2_OF_ORDER LEAST_S2_OF_ORDER_4
+#define MOST_S2_OF_ORDER MOST_S2_OF_ORDER_4
 #elif ORDER == 5
 #define LEAST_S2_OF_ORDER LEAST_S2_OF_ORDER_5
-#elif ORDER == 6
-#define LEAST_S2_OF_ORDER LEAST_S2_OF_ORDER_6
+#define MOST_S2_OF_ORDER MOST_S2_OF_ORDER_5
 #else
-#define LEAST_S2_OF_ORDER LEAST_S2
+#define LEAST_S2_OF_ORDER LEAST_S2_OF_ORDER_6
+#define MOST_S2_OF_ORDER MOST_S2_OF_ORDER_6
 #endif
 
 // The least acceleration of the bodies of a sink, but for those that are no sinks.
@@ -92,7 +99,10 @@ find_interactions(GLOBAL const CellPlace *sink_places, GLOBAL const float4 *sink
                 const float least = reach.rho + own_radius;
                 // Not larger, so that cells without mass or without extent are accepted.
                 const int is_small = by_angle ? least * least < s2 - softening2 : !(bound * (s2 * sum) * part < error);
-                const int is_far = is && sum * sum < cut2 * s2 && s2 > LEAST_S2_OF_ORDER && is_small;
+                // Farther cells have to be so small that derivatives out of range do not count.
+                const float sum2 = sum * sum;
+                const int is_in_range = s2 > LEAST_S2_OF_ORDER && (s2 < MOST_S2_OF_ORDER || sum2 * sum2 < FAR_SUM4 * s2);
+                const int is_far = is && sum2 < cut2 * s2 && is_in_range && is_small;
                 const int is_outside = own_radius * own_radius < cut2 * s2 || reach.bodies == MOST_COUNTED;
                 const int is_worth = reach.bodies * sink.bodies > MOST_PAIRS && is_outside;
                 const int may_open = place.high.w >= own_radius || is_last && (by_angle || is_worth);

@@ -83,6 +83,15 @@ pub const MOST_PARTS: f64 = 16.0;
 /// The squared distances, in the units of a tree, beyond which the derivatives of the orders 4 to 6
 /// are in the range of 32 bits. The largest of them is `(2 order - 1)!! / s^(2 order + 1)`.
 pub const LEAST_S2_OF_ORDERS: [f64; 3] = [1.5e-8, 9.6e-7, 7.7e-6];
+/// The squared distances, in the units of a tree, up to which the derivatives of the orders 2 to 6 are
+/// normal numbers of 32 bits, also times the smaller masses: at which the least of them,
+/// `(2 order - 1)!! / s^(2 order + 1)`, is 2^-118.
+pub const MOST_S2_OF_ORDERS: [f64; 5] = [2.5e14, 3.0e10, 2.2e8, 9.9e6, 1.2e6];
+/// Farther cells are accepted where the fourth power of the sum of the radii is below so many squared
+/// distances. Then the terms with derivatives that 32 bits do not hold are below the rounding: at
+/// `s = 2^(126 / (2 n + 1))` terms of a higher degree than `n` are lost, and `(2 / sqrt(s))^(n + 1)` is
+/// 2^-22 or less.
+pub const FAR_SUM4: f64 = 16.0;
 /// The least squared distance, in the units of a tree on a GPU, at which expansions are used.
 pub const LEAST_S2: f64 = 9.313225746154785e-10;
 /// The sum of the errors that have one sign is at most about this many tolerances.
@@ -106,6 +115,12 @@ pub fn variation(tolerance: f64, order: usize) -> f64 {
 /// bits, if it is more than that of all orders.
 pub fn least_s2(order: usize) -> f64 {
     order.checked_sub(4).map_or(0.0, |place| LEAST_S2_OF_ORDERS[place])
+}
+
+/// Returns the largest squared distance at which expansions of an order are used in numbers of 32 bits,
+/// whatever the radii.
+pub fn most_s2(order: usize) -> f64 {
+    MOST_S2_OF_ORDERS[order.clamp(2, 6) - 2]
 }
 
 /// Whether the acceleration, with derivatives of the size `tide`, varies by no more than that over

@@ -80,6 +80,11 @@ pub struct Tests<E> {
     pub cut2: E,
     /// The least squared distance at which derivatives are in the range of the numbers.
     pub least2: E,
+    /// The largest one, but for cells the fourth power of whose sum of radii is below `far_sum4` times
+    /// the squared distance.
+    pub most2: E,
+    /// See `most2`.
+    pub far_sum4: E,
     /// Whether the criterion is that by angle.
     pub by_angle: bool,
 }

@@ -17,7 +17,7 @@ use super::sources::{Sources, Spread, TreeUnits};
 use super::sums::{Points, Settings, TreeSums};
 use crate::accuracy::Method;
 use crate::bodies::Bodies;
-use crate::criterion::{LEAST_S2, least_s2};
+use crate::criterion::{LEAST_S2, least_s2, most_s2};
 use crate::cube::Cube;
 
 /// The name of words in errors about memory.
@@ -192,6 +192,10 @@ impl<E: Number> Domain<E> {
         let of_order = if is_first { 0.0 } else { least_s2(order) };
         let factor = passes.sources.units.length / self.cube.gpu_factor(softening2);
         limits.least2 = limits.least2.max(of_order.max(LEAST_S2) * factor * factor);
+        if !is_first {
+            limits.most2 = limits.most2.min(most_s2(order) * factor * factor);
+            limits.far_sum4 *= (factor * factor).min(1.0);
+        }
         let mut all = memory::room(regions.len(), WHAT)?;
         for (to, regions) in regions.iter().enumerate() {
             all.push(match to == rank {

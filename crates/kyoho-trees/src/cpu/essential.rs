@@ -88,6 +88,12 @@ impl Test {
         if !(is_far && nearest > 0.0 && nearest * nearest > limits.least2 * (1.0 + MARGIN)) {
             return false;
         }
+        let sum4 = (its_radius + radius).powi(4) * (1.0 + MARGIN);
+        let is_in_range =
+            (s + radius).powi(2) * (1.0 + MARGIN) < limits.most2 || sum4 < limits.far_sum4 * nearest * nearest;
+        if !is_in_range {
+            return false;
+        }
         match self {
             Test::Distance => true,
             Test::Angle => (reach + radius) * (1.0 + MARGIN) < distance2.sqrt(),

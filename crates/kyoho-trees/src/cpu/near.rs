@@ -72,6 +72,9 @@ impl<E: Number, const TERMS: usize> Walk<'_, '_, E, TERMS> {
             sums.reserve(count, interaction.n_outputs, false)?;
             sums.reset(count, interaction.n_outputs, false);
             summation.add(packed, &lane_sums[..packed.len()], (sums, 0));
+            // A lone sink is in the centre, where nothing of its own pull is left: its position is the centre
+            // before that was rounded.
+            let radius = if sinks.len() == 1 { 0.0 } else { radius };
             self.add_values(local, positions, rows, (first, radius, softening2))?;
             for sink in 0..count {
                 let row = &mut out[first - sinks.start + sink];
@@ -192,7 +195,7 @@ impl<E: Number, const TERMS: usize> Walk<'_, '_, E, TERMS> {
             memory::lengthen(row, padded, "sinks", || zero)?;
         }
         if radius < f64::INFINITY {
-            for (row, positions) in rows.iter_mut().zip(positions) {
+            for (row, positions) in rows.iter_mut().zip(positions).filter(|_| radius > 0.0) {
                 row.iter_mut().zip(positions).for_each(|(to, position)| *to = E::from_f64(*position));
             }
             if self.softenings.are_own() {

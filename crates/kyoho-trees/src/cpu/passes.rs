@@ -53,6 +53,10 @@ pub struct Limits {
     pub cut: f64,
     /// The least squared distance.
     pub least2: f64,
+    /// The largest one, but for small cells ([`criterion::FAR_SUM4`]), and the factor for these.
+    pub most2: f64,
+    /// See `most2`.
+    pub far_sum4: f64,
     /// The squared softening of all pairs, in the units of the tree; 0 where each body has its own.
     pub softening2: f64,
 }
@@ -174,14 +178,20 @@ impl<E: Number> Passes<E> {
 
     /// Returns the limits of the first pass.
     pub fn first_limits(&self) -> Limits {
-        Limits { cut: FIRST_CUT, least2: self.sources.units.least2, softening2: self.softening2() }
+        // It has the first derivatives alone.
+        let (most2, far_sum4) = (f64::INFINITY, criterion::FAR_SUM4);
+        Limits { cut: FIRST_CUT, least2: self.sources.units.least2, most2, far_sum4, softening2: self.softening2() }
     }
 
     /// Returns the limits of the second pass.
     pub fn limits(&self) -> Limits {
-        let of_order = if size_of::<E>() == 4 { criterion::least_s2(self.settings.order) } else { 0.0 };
-        let least2 = self.sources.units.least2.max(of_order);
-        Limits { cut: self.settings.cut(), least2, softening2: self.softening2() }
+        let order = self.settings.order;
+        let (of_order, most2) = match size_of::<E>() {
+            4 => (criterion::least_s2(order), criterion::most_s2(order)),
+            _ => (0.0, f64::INFINITY),
+        };
+        let (least2, far_sum4) = (self.sources.units.least2.max(of_order), criterion::FAR_SUM4);
+        Limits { cut: self.settings.cut(), least2, most2, far_sum4, softening2: self.softening2() }
     }
 
     /// Returns the squared softening of all pairs in the units of the tree.
@@ -198,6 +208,8 @@ impl<E: Number> Passes<E> {
             softening2: E::from_f64(limits.softening2),
             cut2: E::from_f64(limits.cut * limits.cut),
             least2: E::from_f64(limits.least2),
+            most2: E::from_f64(limits.most2),
+            far_sum4: E::from_f64(limits.far_sum4),
             most_spread: E::from_f64(self.settings.most_spread()),
             by_angle: self.settings.is_by_angle(),
         }

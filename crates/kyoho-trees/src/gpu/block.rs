@@ -16,6 +16,8 @@ use kyoho_methods::CompanionDevices;
 use kyoho_methods::gpu::columns::PieceResults;
 use kyoho_methods::gpu::sources::StoreAddresses;
 
+use crate::cube::Cube;
+
 use super::builder::{Built, Given, Tree};
 use super::clock::Clock;
 use super::companions::Companions;
@@ -30,6 +32,9 @@ use super::stackless::{Walk, WalkedSinks, Walks};
 const ROW: i64 = 8 * OCTET as i64;
 /// The number of sinks whose forces are handed in at a time, while further ones come.
 const SINKS_OF_PIECE: usize = 1 << 18;
+/// The cube around the sources is made wider for sinks by at most so many powers of two. Positions have 48
+/// bits of it; to sinks farther out than that large cells act body by body.
+const MOST_WIDER: i32 = 12;
 /// The numbers of the force on a sink: a potential and an acceleration.
 const NUMBERS: usize = 4;
 
@@ -236,7 +241,6 @@ impl<G: Gpu> TreeSums<G> {
             {
                 return gpu.synchronize(queue);
             }
-            self.build_sources(on, &given)?;
             // Sources that leave out others are sinks like any.
             let are_sources = are_sources && !(skips && self.repeats(on, &given, store.indices)?);
             if skips && !are_sources {
@@ -250,6 +254,7 @@ impl<G: Gpu> TreeSums<G> {
             } else {
                 Some(self.locate_sinks(on, interaction, (block, taken))?)
             };
+            self.build_for(on, &given, sinks.as_ref())?;
             match method {
                 Method::Cells { order, criterion } => {
                     let sinks = sinks.as_ref().map(|sinks| (sinks, skips));
@@ -451,6 +456,53 @@ impl<G: Gpu> TreeSums<G> {
             self.built = Some(given.built()).filter(|_| !self.sources.has_negative());
         }
         Ok(())
+    }
+
+    /// Builds the tree of sources for some sinks, if they are not the sources: in a cube around both where
+    /// the sinks are spread wider.
+    ///
+    /// # Safety
+    /// As for [`Tree::build`].
+    unsafe fn build_for(
+        &mut self,
+        on: (&G, &G::Queue),
+        given: &Given<Address<G>>,
+        sinks: Option<&Located<Address<G>>>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let joint = match sinks {
+                Some(sinks) => self.joint_cube(on, given, sinks)?,
+                None => None,
+            };
+            let Some(cube) = joint else { return self.build_sources(on, given) };
+            // Other sinks have another cube, and the sources themselves their own.
+            self.built = None;
+            self.own.forget_tree();
+            self.sources.build_in(on, given, &cube)
+        }
+    }
+
+    /// Returns the cube around sources and sinks, if that around the sources is smaller and not by too
+    /// much.
+    ///
+    /// # Safety
+    /// As for [`Tree::build`].
+    unsafe fn joint_cube(
+        &mut self,
+        on: (&G, &G::Queue),
+        given: &Given<Address<G>>,
+        sinks: &Located<Address<G>>,
+    ) -> Result<Option<Cube>> {
+        // SAFETY: the caller's promise.
+        let [of_sources, of_sinks] = unsafe {
+            let of_sources = self.sources.corners(on, (given.memory, &given.layout), given.places)?;
+            [of_sources, self.sources.corners(on, (sinks.memory, &sinks.layout), sinks.count)?]
+        };
+        let own = Cube::around(of_sources);
+        let joint = Cube::around(of_sources.into_iter().chain(of_sinks));
+        let is_wider = (1..=MOST_WIDER).contains(&(joint.exponent - own.exponent));
+        Ok(is_wider.then_some(joint))
     }
 
     /// Returns where the sinks of a block are, which the device has taken from the caller or gets

@@ -284,11 +284,15 @@ impl<G: Gpu> Tree<G> {
     pub unsafe fn build_in(&mut self, on: (&G, &G::Queue), given: &Given<Address<G>>, cube: &Cube) -> Result<()> {
         let [x, y, z] = cube.low;
         self.given_cube = Some([x, y, z, cube.key_factor(), cube.gpu_factor(given.softening2)]);
-        self.spare = SPARE_OF_DOMAINS;
         // SAFETY: the caller's promise.
         let built = unsafe { self.build(on, given) };
         self.given_cube = None;
         built
+    }
+
+    /// Lets the tree have room for the bodies and cells of other ranks.
+    pub fn make_room_for_others(&mut self) {
+        self.spare = SPARE_OF_DOMAINS;
     }
 
     fn make_room(&mut self, gpu: &G, given: &Given<Address<G>>) -> Result<()> {
@@ -436,7 +440,7 @@ impl<G: Gpu> Tree<G> {
         self.clock.end(on, TreePhase::Cells)
     }
 
-    /// Copies what the device has, for tests and counts.
+    /// Copies what the device has.
     pub(super) fn copied<T: bytemuck::Pod>(
         &self,
         (gpu, queue): (&G, &G::Queue),

@@ -216,7 +216,7 @@ mod tests {
 
     use super::*;
     use crate::LEAF;
-    use crate::criterion::{FLOOR, LEAST_S2, LEAST_S2_OF_ORDERS, MOST_PARTS};
+    use crate::criterion::{FAR_SUM4, FLOOR, LEAST_S2, LEAST_S2_OF_ORDERS, MOST_PARTS, MOST_S2_OF_ORDERS};
     use crate::cube::{LEVELS_OF_WORD, LOWEST_EXPONENT, MOST_UNITS, SOFTENING_EXPONENT};
     use crate::gpu::expansions;
     use kyoho_laws::expansion::{HIGHEST_ORDER, LOWEST_ORDER};
@@ -301,6 +301,12 @@ mod tests {
             ("LEAST_S2_OF_ORDER_4", order4),
             ("LEAST_S2_OF_ORDER_5", order5),
             ("LEAST_S2_OF_ORDER_6", order6),
+            ("MOST_S2_OF_ORDER_2", MOST_S2_OF_ORDERS[0]),
+            ("MOST_S2_OF_ORDER_3", MOST_S2_OF_ORDERS[1]),
+            ("MOST_S2_OF_ORDER_4", MOST_S2_OF_ORDERS[2]),
+            ("MOST_S2_OF_ORDER_5", MOST_S2_OF_ORDERS[3]),
+            ("MOST_S2_OF_ORDER_6", MOST_S2_OF_ORDERS[4]),
+            ("FAR_SUM4", FAR_SUM4),
         ];
         for (name, number) in reals {
             writeln!(text, "#define {name} {:?}f", number as f32).unwrap();

@@ -65,8 +65,10 @@ impl<G: Gpu> DomainOnGpu<G> {
 
     fn new(gpu: G) -> Result<DomainOnGpu<G>> {
         let room = || GrowBuffer::new(&gpu, WHAT);
+        let mut sources = Tree::new(&gpu)?;
+        sources.make_room_for_others();
         Ok(DomainOnGpu {
-            sources: Tree::new(&gpu)?,
+            sources,
             sinks: Tree::new(&gpu)?,
             forces: Forces::new(&gpu)?,
             of_sources: room()?,

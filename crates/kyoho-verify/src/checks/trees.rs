@@ -268,6 +268,13 @@ pub const OTHER_SINKS: Check = Check {
         model.compare(findings, "points among the sources", ACCURACY, &points, None)?;
         let far: Vec<Sink> = (0..1000).map(|number| at(10f64.powi(1 + number % 4))).collect();
         model.compare(findings, "points far away", ACCURACY, &far, None)?;
+        let (accuracy, mut random) = (1e-4, Random::new(43));
+        let wide: Vec<Sink> = (0..BODIES)
+            .map(|_| (100.0 * random.unit().cbrt(), random.direction()))
+            .map(|(size, direction)| sink_at(-1, direction.map(|component| size * component), 1e-4))
+            .collect();
+        let errors = model.errors(&model.forces(accuracy, &wide)?, &wide, None);
+        measure(findings, "points spread widely", errors[0], [accuracy, 8.0 * accuracy]);
         model.compare(findings, "a part of the sources", ACCURACY, &sinks_of(&sources[700..1500], 1e-4), None)
     },
 };

@@ -22,7 +22,7 @@ pub struct Model {
 }
 
 /// All models.
-pub const MODELS: [Model; 12] = [
+pub const MODELS: [Model; 14] = [
     Model { name: "Plummer", make: plummer, softenings: &[0.0, 0.01] },
     Model { name: "Hernquist", make: hernquist, softenings: &[0.0, 0.01] },
     Model { name: "clumps", make: clumps, softenings: &[0.0, 0.01] },
@@ -35,6 +35,8 @@ pub const MODELS: [Model; 12] = [
     Model { name: "both signs, Plummer", make: both_signs, softenings: &[0.0, 0.01] },
     Model { name: "both signs, cube", make: salt, softenings: &[0.0, 0.01] },
     Model { name: "uniform", make: uniform, softenings: &[0.0, 0.01] },
+    Model { name: "ball in a thin halo", make: ball_in_halo, softenings: &[0.0] },
+    Model { name: "lone bodies far outside", make: far_outside, softenings: &[0.003] },
 ];
 
 /// Random numbers, always the same.
@@ -84,6 +86,22 @@ pub fn plummer(count: usize) -> Bodies {
 /// A uniform sphere.
 pub fn uniform(count: usize) -> Bodies {
     sphere(count, f64::cbrt)
+}
+
+/// A uniform sphere of which two thirds are in a ball of a radius of 1e-5, beside which the distances in
+/// the rest are large.
+fn ball_in_halo(count: usize) -> Bodies {
+    let mut bodies = uniform(count);
+    let inner = bodies.positions.iter_mut().enumerate().filter(|(body, _)| !body.is_multiple_of(3));
+    inner.for_each(|(_, position)| *position = position.map(|coordinate| 1e-5 * coordinate));
+    bodies
+}
+
+/// A uniform sphere of which each hundredth body is 1000 times as far away.
+fn far_outside(count: usize) -> Bodies {
+    let mut bodies = uniform(count);
+    bodies.positions.iter_mut().step_by(100).for_each(|position| *position = position.map(|x| 1000.0 * x));
+    bodies
 }
 
 /// Hernquist's model.

@@ -129,6 +129,10 @@ pub(super) fn test<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
             let spread = rest[3] + L::splat(sink.spread);
             is_far = L::both(is_far, spread.less(s2 * L::splat(tests.most_spread)));
         }
+        // Beyond the range of some derivatives cells have to be so small that these do not count.
+        let sum4 = (sum * sum) * (sum * sum);
+        let is_small = L::bits(sum4.less(s2 * L::splat(tests.far_sum4)));
+        let in_range = L::bits(s2.less(L::splat(tests.most2))) | is_small;
         let bits = if tests.by_angle {
             let d2 = s2 - softening2;
             let least = reach + radius;
@@ -152,6 +156,7 @@ pub(super) fn test<L: Lanes, const ORDER: usize, const SOFTENED: bool>(
         };
         let all = (1_u32 << rows.count) - 1;
         let opens = L::bits(opening.less(opens)) ^ all;
+        let bits = bits & in_range;
         accepted = rows.append(L::COUNT, bits & all, sorted.accepted, accepted);
         opened = rows.append(L::COUNT, !bits & opens & all, sorted.opened, opened);
         kept = rows.append(L::COUNT, !bits & !opens & all, sorted.kept, kept);

@@ -3,7 +3,9 @@
 use bytemuck::bytes_of;
 
 use super::{ALL_PASSES, FEW_KEYS, Given, Tree};
-use crate::gpu::constants::{BOX_THREADS, DIGIT_BITS, FOUND, KEY_THREADS, MOST_BOXES, SORT_THREADS, SORT_TURNS};
+use crate::gpu::constants::{
+    BOX_THREADS, BodyLayout, DIGIT_BITS, FOUND, KEY_THREADS, MOST_BOXES, SORT_THREADS, SORT_TURNS,
+};
 use crate::gpu::kernels::{Kernels, launch, launch_after_copies, scan};
 use crate::gpu::transfers::send;
 use kyoho_core::Result;
@@ -18,19 +20,52 @@ impl<G: Gpu> Tree<G> {
             unsafe { on.0.zero(on.1, &self.found.0, 4 * FOUND)? };
             return send(on, &self.cube.0, &cube);
         }
-        let blocks = given.places.div_ceil(4 * BOX_THREADS).min(MOST_BOXES);
-        let (memory, count, number) = (Argument::Memory(given.memory), given.places as u32, blocks as i32);
-        let (layout, boxes) = (Argument::Bytes(bytes_of(&given.layout)), self.boxes.at());
-        let kernels = &mut self.kernels;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise; there is room for all boxes.
         unsafe {
-            let arguments = [layout, memory, boxes, Argument::Bytes(bytes_of(&count))];
-            launch_after_copies(on, &mut kernels.find_box, (blocks, BOX_THREADS), &arguments)?;
+            let blocks = self.find_boxes(on, (given.memory, &given.layout), given.places)?;
+            let (count, number) = (given.places as u32, blocks as i32);
+            let (layout, memory) = (Argument::Bytes(bytes_of(&given.layout)), Argument::Memory(given.memory));
             let softening2 = Argument::Bytes(bytes_of(&given.softening2));
             let (places, number) = (Argument::Bytes(bytes_of(&count)), Argument::Bytes(bytes_of(&number)));
+            let boxes = self.boxes.at();
             let arguments = [layout, memory, boxes, self.cube.at(), self.found.at(), places, number, softening2];
-            launch(on, &mut kernels.choose_cube, (1, BOX_THREADS), &arguments)
+            launch(on, &mut self.kernels.choose_cube, (1, BOX_THREADS), &arguments)
         }
+    }
+
+    /// Begins to find boxes that together hold the bodies at so many places, and returns how many.
+    unsafe fn find_boxes(
+        &mut self,
+        on: (&G, &G::Queue),
+        (memory, layout): (Address<G>, &BodyLayout),
+        places: usize,
+    ) -> Result<usize> {
+        let blocks = places.div_ceil(4 * BOX_THREADS).min(MOST_BOXES);
+        let count = places as u32;
+        let (layout, count) = (Argument::Bytes(bytes_of(layout)), Argument::Bytes(bytes_of(&count)));
+        let arguments = [layout, Argument::Memory(memory), self.boxes.at(), count];
+        // SAFETY: the caller's promise.
+        unsafe { launch_after_copies(on, &mut self.kernels.find_box, (blocks, BOX_THREADS), &arguments)? };
+        Ok(blocks)
+    }
+
+    /// Returns the lowest and the highest coordinates of the bodies at so many places, which are one at
+    /// least.
+    ///
+    /// # Safety
+    /// As for [`Tree::build`].
+    pub unsafe fn corners(
+        &mut self,
+        on: (&G, &G::Queue),
+        of: (Address<G>, &BodyLayout),
+        places: usize,
+    ) -> Result<[[f64; 3]; 2]> {
+        self.boxes.ensure_capacity(on.0, MOST_BOXES * size_of::<[f64; 6]>())?;
+        // SAFETY: the caller's promise.
+        let blocks = unsafe { self.find_boxes(on, of, places)? };
+        let boxes = self.copied::<[f64; 6]>(on, &self.boxes, blocks)?;
+        let least = boxes.iter().fold([f64::INFINITY; 6], |least, one| std::array::from_fn(|k| least[k].min(one[k])));
+        Ok([std::array::from_fn(|k| least[k]), std::array::from_fn(|k| -least[3 + k])])
     }
 
     /// Begins to write a word of the keys of all places, in some order or in their own, and packs
