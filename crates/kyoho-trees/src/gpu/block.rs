@@ -34,7 +34,7 @@ const ROW: i64 = 8 * OCTET as i64;
 const SINKS_OF_PIECE: usize = 1 << 18;
 /// The cube around the sources is made wider for sinks by at most so many powers of two. Positions have 48
 /// bits of it; to sinks farther out than that large cells act body by body.
-const MOST_WIDER: i32 = 12;
+const MOST_WIDER: i32 = 14;
 /// The numbers of the force on a sink: a potential and an acceleration.
 const NUMBERS: usize = 4;
 
@@ -241,20 +241,24 @@ impl<G: Gpu> TreeSums<G> {
             {
                 return gpu.synchronize(queue);
             }
+            let located = match are_sources {
+                true => None,
+                false => Some(self.locate_sinks(on, interaction, (block, taken))?),
+            };
+            self.build_for(on, &given, located.as_ref())?;
             // Sources that leave out others are sinks like any.
             let are_sources = are_sources && !(skips && self.repeats(on, &given, store.indices)?);
             if skips && !are_sources {
                 self.own.finish(on, &mut self.sources.kernels, &given, store.indices)?;
             }
-            let sinks = if are_sources {
-                None
+            let sinks = if are_sources || located.is_some() {
+                located
             } else if asked.are_sources == Some(true) {
                 let Given { memory, layout, .. } = given;
                 Some(Located { memory, layout, indices: (store.indices, 4), count })
             } else {
                 Some(self.locate_sinks(on, interaction, (block, taken))?)
             };
-            self.build_for(on, &given, sinks.as_ref())?;
             match method {
                 Method::Cells { order, criterion } => {
                     let sinks = sinks.as_ref().map(|sinks| (sinks, skips));
