@@ -16,7 +16,7 @@ use kyoho_methods::CompanionDevices;
 use kyoho_methods::gpu::columns::PieceResults;
 use kyoho_methods::gpu::sources::StoreAddresses;
 
-use crate::cube::Cube;
+use crate::cube::{Cube, LOWEST_EXPONENT};
 
 use super::builder::{Built, Given, Tree};
 use super::clock::Clock;
@@ -488,7 +488,7 @@ impl<G: Gpu> TreeSums<G> {
     }
 
     /// Returns the cube around sources and sinks, if that around the sources is smaller and not by too
-    /// much.
+    /// much, or if these are in one point, which is no unit of lengths.
     ///
     /// # Safety
     /// As for [`Tree::build`].
@@ -506,7 +506,8 @@ impl<G: Gpu> TreeSums<G> {
         let own = Cube::around(of_sources);
         let joint = Cube::around(of_sources.into_iter().chain(of_sinks));
         let is_wider = (1..=MOST_WIDER).contains(&(joint.exponent - own.exponent));
-        Ok(is_wider.then_some(joint))
+        let are_in_one_point = own.exponent == LOWEST_EXPONENT;
+        Ok((is_wider || are_in_one_point).then_some(joint))
     }
 
     /// Returns where the sinks of a block are, which the device has taken from the caller or gets

@@ -275,6 +275,11 @@ pub const OTHER_SINKS: Check = Check {
             .collect();
         let errors = model.errors(&model.forces(accuracy, &wide)?, &wide, None);
         measure(findings, "points spread widely", errors[0], [accuracy, 8.0 * accuracy]);
+        let in_one_point: Vec<Source> =
+            sources.iter().map(|source| Source { coefficients: sources[0].coefficients, ..*source }).collect();
+        let around: Vec<Sink> = wide.iter().map(|sink| Sink { softening2: 0.0, ..*sink }).collect();
+        let of_point = Model { target, sources: &in_one_point, skip_own_index: true };
+        of_point.compare(findings, "points around one point", ACCURACY, &around, None)?;
         model.compare(findings, "a part of the sources", ACCURACY, &sinks_of(&sources[700..1500], 1e-4), None)
     },
 };
