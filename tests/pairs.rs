@@ -13,8 +13,8 @@ use kyoho_laws::double_double::{Double, DoubleDouble};
 use kyoho_pairs::{Packed, PairKernel, PairMachine};
 use proptest::prelude::*;
 
-#[path = "pairs/not_finite.rs"]
-mod not_finite;
+#[path = "pairs/extremes.rs"]
+mod extremes;
 
 const DD: Options = Options { in_double_double: true, plain: false };
 
@@ -151,25 +151,6 @@ fn the_integrand_of_the_box_has_thirty_digits_in_double_double() {
         + number("0.0590820312500");
     let error = kernel.result("integral").unwrap().number(0, 0).widened() * d * d - Double::ONE;
     assert!(error.to_f64().abs() < 1e-29, "{error}");
-}
-
-#[test]
-fn argmin_and_argmax_name_the_first_source_whatever_its_key() {
-    let text = "pair p\nj level: u32, sign: i32, way: f64, id: u32\n\
-        result a: u32 argmax, b: u32 argmin, c: u32 argmax, d: u32 argmin, none: u32 argmin\nbody\n\
-        a argmax= j.level, j.id\nb argmin= 4294967295 - j.level, j.id\nc argmax= j.sign, j.id\n\
-        d argmin= 1 / abs(j.way), j.id\nskip if j.id < 100\nnone argmin= j.way, j.id\n";
-    let mut kernel = kernel(text, Options::default());
-    let ids: Vec<f64> = (0..700).map(|id| if id == 0 { 0.0 } else { f64::from(id % 7 + 7) }).collect();
-    for (field, number) in [("j.level", 0.0), ("j.sign", -2147483648.0), ("j.way", 0.0)] {
-        set(&mut kernel, field, &vec![number; ids.len()], 1);
-    }
-    set(&mut kernel, "j.id", &ids, 1);
-    kernel.run(Some(2), None).unwrap();
-    for name in ["a", "b", "c", "d"] {
-        assert_eq!(found(&kernel, name), [0.0; 2], "{name}");
-    }
-    assert_eq!(found(&kernel, "none"), [4294967295.0; 2]);
 }
 
 #[test]

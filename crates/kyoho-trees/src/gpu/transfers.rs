@@ -15,6 +15,8 @@ const HALF: usize = 8 << 20;
 const OF_JOB: usize = 1 << 18;
 /// The items that a thread makes at a time.
 const PIECE: usize = 1 << 12;
+/// The name of the memory in errors.
+const WHAT: &str = "arrays on their way";
 
 /// Page-locked memory: one half is on its way while threads write or read the other one.
 pub struct Staging<G: Gpu> {
@@ -34,9 +36,6 @@ impl<G: Gpu> Staging<G> {
         Ok(Staging { half, ..Staging::new(gpu)? })
     }
 }
-
-/// The name of the memory in errors.
-const WHAT: &str = "arrays on their way";
 
 /// A device and the host's side of it.
 pub struct Transfers<'a, G: Gpu> {
@@ -66,18 +65,11 @@ impl<'a, G: Gpu> Transfers<'a, G> {
 
     /// Copies items of the host to a byte of memory of the device and the bytes behind it.
     pub fn send<T: NoUninit>(&mut self, to: &G::Memory, byte: usize, items: &[T]) -> Result<()> {
-        let bytes: &[u8] = bytemuck::cast_slice(items);
-        assert!(byte + bytes.len() <= to.bytes());
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let half = self.staging.half;
+        let (bytes, half): (&[u8], usize) = (bytemuck::cast_slice(items), self.staging.half);
         if bytes.len() <= half {
-            let from = Place::Host(bytes.as_ptr().cast_mut());
-            // SAFETY: both are that long, and the copy is waited for.
-            let begun = unsafe { self.gpu.copy(self.queue, from, Place::Device(to, byte), bytes.len()) };
-            return self.gpu.synchronize(self.queue).and(begun);
+            return send(self.on(), to, byte, bytes);
         }
+        assert!(byte + bytes.len() <= to.bytes());
         self.make_room()?;
         let mut ended: [Option<G::Event>; 2] = [None, None];
         let begun = bytes.chunks(half).enumerate().try_for_each(|(number, piece)| {
@@ -149,12 +141,20 @@ impl<'a, G: Gpu> Transfers<'a, G> {
     }
 }
 
-/// Copies a few items of the host to the begin of memory of the device.
-pub fn send<G: Gpu, T: NoUninit>((gpu, queue): (&G, &G::Queue), to: &G::Memory, items: &[T]) -> Result<()> {
-    assert!(size_of_val(items) <= to.bytes());
+/// Copies a few items of the host to a byte of memory of the device and the bytes behind it.
+pub fn send<G: Gpu, T: NoUninit>(
+    (gpu, queue): (&G, &G::Queue),
+    to: &G::Memory,
+    byte: usize,
+    items: &[T],
+) -> Result<()> {
+    assert!(byte + size_of_val(items) <= to.bytes());
+    if items.is_empty() {
+        return Ok(());
+    }
     let from = Place::Host(items.as_ptr().cast_mut().cast());
     // SAFETY: both are that long, and the copy is waited for.
-    let begun = unsafe { gpu.copy(queue, from, Place::Device(to, 0), size_of_val(items)) };
+    let begun = unsafe { gpu.copy(queue, from, Place::Device(to, byte), size_of_val(items)) };
     gpu.synchronize(queue).and(begun)
 }
 

@@ -18,7 +18,7 @@ impl<G: Gpu> Tree<G> {
         if let Some(cube) = self.given_cube {
             // SAFETY: there is room for what is found.
             unsafe { on.0.zero(on.1, &self.found.0, 4 * FOUND)? };
-            return send(on, &self.cube.0, &cube);
+            return send(on, &self.cube.0, 0, &cube);
         }
         // SAFETY: the caller's promise; there is room for all boxes.
         unsafe {

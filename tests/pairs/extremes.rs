@@ -1,10 +1,10 @@
-//! Numbers that are not finite, as data may have them.
+//! Numbers at the ends of their types, and those that are not finite.
 
 use kyoho_core::Level;
 use kyoho_language::Options;
 use kyoho_pairs::{PairKernel, PairMachine};
 
-use super::{found, set};
+use super::{found, kernel, set};
 
 const NONE: f64 = f64::NAN;
 const FAR: f64 = f64::INFINITY;
@@ -49,4 +49,23 @@ fn integers_are_cut_off_at_the_ends_of_their_range() {
     for number in [1e30, FAR] {
         gives(text, &[("i.x", &[number]), ("i.s", &[number]), ("i.q", &[number]), ("j.id", &[0.0])], &expected);
     }
+}
+
+#[test]
+fn argmin_and_argmax_name_the_first_source_whatever_its_key() {
+    let text = "pair p\nj level: u32, sign: i32, way: f64, id: u32\n\
+        result a: u32 argmax, b: u32 argmin, c: u32 argmax, d: u32 argmin, none: u32 argmin\nbody\n\
+        a argmax= j.level, j.id\nb argmin= 4294967295 - j.level, j.id\nc argmax= j.sign, j.id\n\
+        d argmin= 1 / abs(j.way), j.id\nskip if j.id < 100\nnone argmin= j.way, j.id\n";
+    let mut kernel = kernel(text, Options::default());
+    let ids: Vec<f64> = (0..700).map(|id| if id == 0 { 0.0 } else { f64::from(id % 7 + 7) }).collect();
+    for (field, number) in [("j.level", 0.0), ("j.sign", -2147483648.0), ("j.way", 0.0)] {
+        set(&mut kernel, field, &vec![number; ids.len()], 1);
+    }
+    set(&mut kernel, "j.id", &ids, 1);
+    kernel.run(Some(2), None).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        assert_eq!(found(&kernel, name), [0.0; 2], "{name}");
+    }
+    assert_eq!(found(&kernel, "none"), [4294967295.0; 2]);
 }
