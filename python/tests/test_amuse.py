@@ -126,6 +126,83 @@ body
         worker.evolve_model(1e-3)
 
 
+def two(worker, mass, radius):
+    """Adds a particle that rests in the middle, and one that leaves it with a speed of 1."""
+    one, zeros = types.SimpleNamespace(), [0.0] * 2
+    worker.new_particle(one, [mass] * 2, [0.0, 1.0], zeros, zeros, [0.0, 1.0], zeros, zeros, [radius] * 2, npoints=2)
+    return one.value
+
+
+def dynamics(**stopping):
+    """A worker that looks for some conditions, by their names in its module."""
+    module = importlib.import_module("amuse_kyoho.dynamics_worker")
+    worker = module.KyohoWorker()
+    worker.set_backend(backend="cpu")
+    worker.set_is_time_reversed_allowed(is_time_reversed_allowed=1)
+    for name in stopping:
+        worker.enable_stopping_condition(getattr(module, name))
+    return worker
+
+
+def test_collisions_are_found_on_the_way_back_too(amuse_kyoho):
+    worker = dynamics(COLLISION=True)
+    indices = two(worker, 1e-9, 0.1)
+    worker.evolve_model(-2.0)
+    assert worker.met == [(0, tuple(indices))]
+    assert worker.cluster.time == pytest.approx(-0.8, abs=0.05)
+    assert worker.cluster.velocities[1, 0] == pytest.approx(1.0)
+
+
+def test_an_error_leaves_the_model_as_it_was(amuse_kyoho):
+    worker = dynamics()
+    two(worker, 1e-3, 0.0)
+    worker.evolve_model(0.25)
+    before = worker.cluster.time, worker.cluster.velocities.tolist()
+    with pytest.raises(kyoho.Error, match="nan"):
+        worker.evolve_model(float("nan"))
+    assert (worker.cluster.time, worker.cluster.velocities.tolist()) == before
+    worker.evolve = lambda _: pytest.fail("no")
+    with pytest.raises(pytest.fail.Exception):
+        worker.evolve_model(0.1)
+    assert (worker.cluster.time, worker.cluster.velocities.tolist()) == before
+
+
+def test_a_timeout_holds_for_an_evolution_that_looks_at_a_box(amuse_kyoho, monkeypatch):
+    worker = dynamics(TIMEOUT=True, OUT_OF_BOX=True)
+    two(worker, 1e-3, 0.0)
+    worker.set_stopping_condition_timeout_parameter(value=100.0)
+    worker.set_stopping_condition_out_of_box_parameter(value=1e9)
+    given, evolve, clock = [], worker.current().evolve, importlib.import_module("time")
+    begin = clock.monotonic()
+    # Each part takes 7 seconds.
+    monkeypatch.setattr(clock, "monotonic", lambda: begin + 7 * len(given))
+    worker.cluster = types.SimpleNamespace(
+        time=0.0,
+        identifiers=(),
+        get=worker.cluster.get,
+        evolve=lambda to, block_steps, seconds: (given.append(seconds), evolve(to))[1],
+    )
+    worker.evolve(1.0)
+    assert given == pytest.approx([max(100 - 7 * part, 0) for part in range(16)])
+
+
+def test_a_box_around_particles_without_mass_has_their_mean_in_its_middle(amuse_kyoho):
+    worker = dynamics(OUT_OF_BOX=True)
+    worker.set_stopping_condition_out_of_box_use_center_of_mass_parameter(value=True)
+    worker.set_stopping_condition_out_of_box_parameter(value=1.5)
+    indices = two(worker, 0.0, 0.0)
+    worker.evolve_model(4.0)
+    assert worker.met == [(5, (index,)) for index in indices]
+    assert 2.0 < worker.cluster.time <= 2.25
+
+
+def test_a_particle_may_be_named_twice_where_it_is_deleted(amuse_kyoho):
+    worker = dynamics()
+    indices = two(worker, 1e-3, 0.0)
+    assert worker.delete_particle(numpy.array([indices[0]] * 2, dtype=numpy.int32), npoints=2) == 0
+    assert list(worker.radii) == [indices[1]] and worker.cluster.identifiers.tolist() == [indices[1]]
+
+
 def test_the_version_is_where_amuse_looks_for_it(amuse_kyoho, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: f"that of {name}")
     found = importlib.import_module(".._version", "amuse_kyoho.dynamics").version

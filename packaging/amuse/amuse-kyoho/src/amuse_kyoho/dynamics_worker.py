@@ -1,5 +1,7 @@
 """The dynamics code, in the process that AMUSE starts for it."""
 
+import time as clock
+
 import numpy
 
 import kyoho
@@ -144,7 +146,8 @@ class KyohoWorker(KyohoFieldWorker):
             return -1
         self.current().remove(index_of_the_particle)
         for index in numpy.asarray(index_of_the_particle).tolist():
-            del self.radii[index]
+            # It may be named twice.
+            self.radii.pop(index, None)
         self.met = []
         self.forget()
         return 0
@@ -240,15 +243,11 @@ class KyohoWorker(KyohoFieldWorker):
     def evolve_model(self, time):
         cluster = self.current()
         self.met = []
-        indices = cluster.identifiers
-        has_radii = COLLISION in self.enabled
-        if len(indices) > 0:
-            cluster.set(indices, radii=[self.radii[index] if has_radii else 0.0 for index in indices.tolist()])
         try:
-            if time >= cluster.time or not self.is_time_reversed_allowed:
-                self.evolve(time)
-            else:
+            if time < cluster.time and self.is_time_reversed_allowed:
                 self.evolve_back(time)
+            else:
+                self.evolve(time)
         finally:
             self.forget()
         return 0
@@ -260,18 +259,26 @@ class KyohoWorker(KyohoFieldWorker):
             raise kyoho.Error(f"the time to evolve to is an earlier one; allowed: {allowed}")
         now, bodies = self.cluster.time, self.cluster.get()
         self.replace(bodies._replace(velocities=-bodies.velocities), 0.0)
-        self.evolve(now - time)
+        try:
+            self.evolve(now - time)
+        except BaseException:
+            self.replace(bodies, now)
+            raise
         gone, bodies = self.cluster.time, self.cluster.get()
         self.replace(bodies._replace(velocities=-bodies.velocities), now - gone)
 
     def evolve(self, time):
         """Evolves to a time, or until a stopping condition is met."""
         cluster = self.cluster
+        indices, has_radii = cluster.identifiers, COLLISION in self.enabled
+        if len(indices) > 0:
+            cluster.set(indices, radii=[self.radii[index] if has_radii else 0.0 for index in indices.tolist()])
         begin, parts = cluster.time, PARTS if OUT_OF_BOX in self.enabled else 1
         steps = int(self.number_of_steps) if NUMBER_OF_STEPS in self.enabled else None
-        seconds = self.timeout if TIMEOUT in self.enabled else None
+        until = clock.monotonic() + self.timeout
         for part in range(1, parts + 1):
             to = time if part == parts else begin + part / parts * (time - begin)
+            seconds = max(until - clock.monotonic(), 0.0) if TIMEOUT in self.enabled else None
             evolution = cluster.evolve(to, block_steps=steps, seconds=seconds)
             if evolution.end == "seconds":
                 self.met.append((TIMEOUT, ()))
@@ -292,7 +299,8 @@ class KyohoWorker(KyohoFieldWorker):
         bodies = self.cluster.get()
         positions = bodies.positions
         if self.out_of_box_use_center_of_mass and len(positions) > 0:
-            positions = positions - numpy.average(positions, axis=0, weights=bodies.masses)
+            weights = bodies.masses if bodies.masses.any() else None
+            positions = positions - numpy.average(positions, axis=0, weights=weights)
         return bodies.identifiers[(abs(positions) > self.out_of_box).any(axis=1)].tolist()
 
     # The whole

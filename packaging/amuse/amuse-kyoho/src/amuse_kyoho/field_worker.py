@@ -108,7 +108,8 @@ class KyohoFieldWorker:
         if not all(index in self.bodies for index in index_of_the_particle):
             return -1
         for index in index_of_the_particle:
-            del self.bodies[index]
+            # It may be named twice.
+            self.bodies.pop(index, None)
         self.forget()
         return 0
 
