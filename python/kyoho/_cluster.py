@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import zlib
 from ctypes import addressof, byref, c_double, c_int32, c_int64, c_void_p, create_string_buffer, sizeof
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -395,8 +394,7 @@ class Cluster(Handle):
 
     def _own(self) -> int:
         handle = super()._own()
-        if threading.get_ident() in self._working:
-            raise Error("the cluster is at work; the functions that it calls may not call it", Result.CALL_ORDER)
+        self._check_idle()
         return handle
 
     def _plain(self, name: str, value: Any, kind: str) -> Any:

@@ -111,11 +111,13 @@ class Handle(Closing):
 
     def close(self) -> None:
         """Frees its memory and devices. It is no error if that was done before."""
+        self._check_idle()
         with self._turn():
             check(self._freed())
 
     def __del__(self) -> None:
         try:
+            self._check_idle()
             self._freed()
         except Exception:
             # It was never made, or the process ends and has lost what this needs: nobody is there
@@ -134,6 +136,13 @@ class Handle(Closing):
         """
         is_error = self._process != os.getpid() or threading.get_ident() in self._working
         return nullcontext() if is_error else self._lock
+
+    def _check_idle(self) -> None:
+        """Fails in functions that the library calls while it is at work on this."""
+        if threading.get_ident() in self._working:
+            raise Error(
+                f"the {self._noun} is at work; the functions that it calls may not call it", Result.CALL_ORDER
+            )
 
     def _own(self) -> int:
         """The handle, for calls of the process that made it."""

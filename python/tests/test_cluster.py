@@ -163,6 +163,9 @@ def test_an_error_of_progress_is_the_callers():
         assert 0 < cluster.time < 2 and off(cluster) < 1e-5
         with pytest.raises(kyoho.Error, match="may not call it"):
             cluster.evolve(2.0, progress=lambda *_: cluster.time, progress_seconds=0)
+        with pytest.raises(kyoho.Error, match="may not call it"):
+            cluster.evolve(3.0, progress=lambda *_: cluster.close(), progress_seconds=0)
+        assert cluster.time > 0
 
 
 def test_a_cluster_that_nobody_names_goes_at_once():
