@@ -41,7 +41,7 @@ impl Hermite {
         // Sources come first.
         let written = numbers.partition_point(|number| *number < self.numbering.sources());
         if let Some(subsystems) = &mut self.subsystems {
-            subsystems.see(&self.moving, numbers[..written].iter().copied())?;
+            subsystems.see(&self.moving, numbers.iter().copied())?;
         }
         self.write_to_laws(numbers[..written].iter().copied(), time)?;
         let (moving, subsystems) = (&self.moving, self.subsystems.as_ref());

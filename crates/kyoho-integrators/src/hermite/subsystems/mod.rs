@@ -80,7 +80,7 @@ pub struct Subsystems {
     found: Vec<[Vector; MOST]>,
     /// Whether it is known where bodies are: from the first subsystem on, as long as there are some.
     is_seen: bool,
-    /// The bodies alone and the centres, where they were written last as sources, with their masses.
+    /// The bodies alone and the centres, where they were seen last, with their masses; a tiny one for none.
     bodies: Seen,
     /// The centres under their numbers, where they were written last, with what makes them important.
     centres: Seen,
@@ -157,8 +157,13 @@ impl Subsystems {
         for number in numbers {
             let Body { position, velocity, mass, step, .. } = moving[number].body;
             let reach = FAR * step;
-            // A hidden member has no mass.
-            self.bodies.put(number, &position, [mass, reach * reach * square(&velocity)]);
+            let weight = match self.roles.get(number) {
+                Some(Role::Hidden(_)) => 0.0,
+                // Whoever is near is found by that, also without mass.
+                _ if mass == 0.0 => f64::MIN_POSITIVE,
+                _ => mass,
+            };
+            self.bodies.put(number, &position, [weight, reach * reach * square(&velocity)]);
             if let Some(Role::Centre(place)) = self.roles.get(number) {
                 self.see_centre(*place);
             } else {
@@ -464,7 +469,8 @@ impl Reacting<'_> {
         selected.clear();
         let counts = |distance2: f64, mass: f64| (strength * mass).abs() - least * distance2 * distance2;
         subsystems.bodies.select(there, selected, counts)?;
-        for &other in selected.iter().filter(|other| **other != number) {
+        let has_mass = |other: &usize| moving[*other].body.mass != 0.0;
+        for &other in selected.iter().filter(|other| **other != number && has_mass(other)) {
             let Some(acting) = self.acting(number) else { continue };
             let part = -moving[other].body.mass / subsystem.centre.mass;
             acting.add(of_sink, sums, part, &self.at(other));
@@ -498,7 +504,8 @@ impl Reacting<'_> {
             let mut others = Vec::new();
             // Bodies move while they are looked at where they were.
             subsystems.bodies.select(&at[0], &mut others, |distance2, _| 4.0 * near2 - distance2)?;
-            let others = others.into_iter().filter(|other| *other != subsystem.members[0]).filter_map(|other| {
+            let acts = |other: &usize| *other != subsystem.members[0] && moving[*other].body.mass != 0.0;
+            let others = others.into_iter().filter(acts).filter_map(|other| {
                 let there = self.at(other);
                 let from = [0, 1].map(|term| vector(|k| at[term][k] - there[term][k]));
                 (square(&from[0]) < near2).then_some((gravity * moving[other].body.mass, from))

@@ -8,9 +8,9 @@ use kyoho_core::{Precision, Result, memory};
 use kyoho_few_body::Perturbation;
 use kyoho_few_body::averaged::{Tensor, applied};
 
-use super::moved;
 use super::partners::Members;
 use super::seen::Seen;
+use super::{RESOLVED, moved};
 use crate::body::{Body, Vector, length, vector};
 use crate::hermite::scheme::Scheme;
 
@@ -134,7 +134,7 @@ pub struct Others<'a> {
 }
 
 impl<'a> Others<'a> {
-    /// Finds those around a centre of a number, at its place in the middle of the step, beside forces of
+    /// Finds those around a centre of a number, and whoever is near without mass, at its place in the middle of the step, beside forces of
     /// a precision.
     pub fn find(
         bodies: &Seen,
@@ -144,7 +144,13 @@ impl<'a> Others<'a> {
     ) -> Result<Others<'a>> {
         numbers.clear();
         let slight = if precision < Precision::Double { SLIGHT_OF_SINGLE } else { SLIGHT };
-        let is_part = |part: f64| is_tide_of(part, centre.mass, extent);
+        // Whoever is near feels each member, whatever its own tide. Bodies move while they are looked at
+        // where they were.
+        let near2 = (2.0 * RESOLVED * extent).powi(2);
+        let is_part = |part: f64| {
+            let tide = is_tide_of(part, centre.mass, extent);
+            move |distance2: f64, mass: f64| if distance2 <= near2 { 0.0 } else { tide(distance2, mass) }
+        };
         let resting = bodies.tides(middle, number, numbers, [is_part(slight), is_part(NEGLIGIBLE)])?;
         Ok(Others { moving: numbers, resting })
     }
@@ -172,6 +178,9 @@ impl Surroundings {
             });
             let here2 = square(&from[0][0]).min(square(&from[1][0]));
             nearest2 = nearest2.min(here2);
+            if mass == 0.0 {
+                continue;
+            }
             let members = members.filter(|members| members.are_felt(here2, step));
             let is_near = here2 < near2 || members.is_some();
             let mut push = |mass: f64, from: [[Vector; 3]; 2]| {

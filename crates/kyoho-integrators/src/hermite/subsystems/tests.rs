@@ -115,6 +115,43 @@ fn many_primordial_binaries_keep_the_energy() {
 }
 
 #[test]
+fn light_bodies_near_a_binary_feel_each_member() {
+    const A: f64 = 0.01;
+    for (far, mass) in [2.5, 4.0, 10.0, 15.0].into_iter().flat_map(|far| [0.0, 1e-10, 1e-6].map(|mass| (far, mass))) {
+        let (distance, speed) = (far * A, (1.0 / (far * A)).sqrt());
+        let mut bodies: Vec<Body> = [0.5, -0.5]
+            .map(|side: f64| Body::new(0.5, [side * A, 0.0, 0.0], [0.0, side * (1.0 / A).sqrt(), 0.0]))
+            .to_vec();
+        bodies.push(Body::new(mass, [0.0, distance, 0.0], [speed, 0.0, 0.0]));
+        bodies.push(Body::new(1e-3, [3.0, 0.0, 0.0], [0.0, 0.3, 0.0]));
+        let time = std::f64::consts::TAU * distance / speed;
+        let mut alone = kyoho_few_body::System {
+            masses: bodies.iter().map(|body| body.mass).collect(),
+            positions: bodies.iter().map(|body| body.position).collect(),
+            velocities: bodies.iter().map(|body| body.velocity).collect(),
+            radii: Vec::new(),
+        };
+        let options = kyoho_few_body::Options { time, ..kyoho_few_body::Options::default() };
+        kyoho_few_body::evolve(&mut alone, &options, None).unwrap();
+        let mut hermite = integrator(&plan(Order::Sixth, time), bodies, Some(2.0 * A));
+        assert_eq!(hermite.subsystems().0.len(), 1);
+        hermite.advance(&mut |_, _| Ok(true)).unwrap();
+        let found = hermite.bodies()[2].position;
+        let error = length(&vector(|k| found[k] - alone.positions[2][k])) / distance;
+        assert!(error < 1e-7, "a mass of {mass:e} at {far} semi-major axes: {error:e}");
+    }
+}
+
+#[test]
+fn a_body_without_mass_may_be_where_the_centre_of_a_binary_is() {
+    let mut bodies = with_binary(vec![Body::new(0.5, [0.0; 3], [0.0; 3])], 0, 1e-3, 0.0);
+    bodies.push(Body::new(0.0, [0.0; 3], [0.0; 3]));
+    bodies.push(Body::new(1e-3, [3.0, 0.0, 0.0], [0.0, 0.3, 0.0]));
+    let (hermite, error) = run(Order::Sixth, bodies, 0.01, 1);
+    assert!(error < 1e-9 && hermite.bodies().iter().all(|body| length(&body.position) < 4.0), "{error:e}");
+}
+
+#[test]
 fn two_bodies_fall_through_one_another() {
     let bodies = [-0.5, 0.5].map(|x| Body::new(0.5, [x, 0.0, 0.0], [0.0; 3]));
     let (_, error) = run(Order::Sixth, bodies.to_vec(), 1.0, 4);
