@@ -63,6 +63,21 @@ fn an_ensemble_that_goes_on_from_its_output_arrives_where_one_run_does() {
 }
 
 #[test]
+fn a_text_tells_its_units_and_so_the_gravitational_constant() {
+    let folder = folder("few-body-units");
+    let [input, output] = ["planet.txt", "end.txt"].map(|name| folder.join(name));
+    std::fs::write(&input, "# units AU Msun yr\n1 0 0 0 0 0 0\n3e-6 1 0 0 0 6.283185307 0\n").unwrap();
+    let report = json(&input, &format!("--time 1 --output {}", output.display()));
+    let period = report[0]["binaries"][0]["period"].as_f64().unwrap();
+    assert!((period - 1.0).abs() < 1e-3, "{report}");
+    assert!(std::fs::read_to_string(&output).unwrap().starts_with("# units AU Msun yr\n"));
+    assert_eq!(json(&input, "--time 1 --G 1")[0]["binaries"], serde_json::json!([]));
+    std::fs::write(&input, "# units AU Msun furlong\n1 0 0 0 0 0 0\n").unwrap();
+    let error = String::from_utf8(run(&input, "--time 1").stderr).unwrap();
+    assert!(error.contains("furlong"), "{error}");
+}
+
+#[test]
 fn what_is_not_allowed_is_named() {
     let folder = folder("few-body-wrong");
     let same = folder.join("same.txt");

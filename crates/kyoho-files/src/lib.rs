@@ -18,6 +18,8 @@ use std::path::Path;
 pub use content::{Content, text};
 pub use error::{Error, Result};
 
+pub use formats::text::units_of;
+
 use formats::{amuse, gadget, kyoho, nbody6, text as plain_text};
 use kyoho_core::error::shown;
 

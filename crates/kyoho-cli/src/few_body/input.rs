@@ -8,16 +8,21 @@ use crate::run::input::{Input, fill, from_bytes};
 use kyoho_core::error::shown;
 use kyoho_core::memory;
 use kyoho_few_body::System;
+use kyoho_integrators::unit_systems::UnitSystem;
+
+/// The units of a file: a text, and their sizes.
+pub type Units = (String, UnitSystem);
 
 /// The numbers of a line.
 const NAMES: &str = "mass x y z vx vy vz, and a radius if bodies have one";
 
-/// Reads the systems of a file, and the gravitational constant in its units if it tells some. A file in
-/// HDF5 is one system, whose bodies have no radii.
-pub fn read(path: &Path) -> Result<(Vec<System>, Option<f64>)> {
+/// Reads the systems of a file, and its units if it tells some. A file in HDF5 is one system, whose bodies
+/// have no radii.
+pub fn read(path: &Path) -> Result<(Vec<System>, Option<Units>)> {
     let content = file::read(path)?;
     if !kyoho_files::content::is_hdf5(&content) {
-        return Ok((systems(&file::text(content, path)?, path)?, None));
+        let text = file::text(content, path)?;
+        return Ok((systems(&text, path)?, units(&text, path)?));
     }
     let Input { bodies, units, .. } = from_bytes(content, path)?;
     let mut system = System::default();
@@ -27,7 +32,16 @@ pub fn read(path: &Path) -> Result<(Vec<System>, Option<f64>)> {
         memory::push(&mut system.velocities, body.velocity, "bodies")?;
         memory::push(&mut system.radii, 0.0, "bodies")?;
     }
-    Ok((vec![system], units.map(|(_, units)| units.gravitational_constant())))
+    Ok((vec![system], units))
+}
+
+/// Returns the units that comments before the first body tell, the last ones of several.
+fn units(text: &str, path: &Path) -> Result<Option<Units>> {
+    let is_before_all = |row: &&str| row.trim().is_empty() || row.trim_start().starts_with('#');
+    let comments = text.lines().take_while(is_before_all).map(|row| row.trim_start().trim_start_matches('#').trim());
+    let Some(units) = comments.filter_map(kyoho_files::units_of).last() else { return Ok(None) };
+    let system = UnitSystem::parse(units).map_err(|error| Failure::file(path, error))?;
+    Ok(Some((units.into(), system)))
 }
 
 /// Reads systems. Text after a `#` is a comment, and a line with nothing else does not end a system.
@@ -86,6 +100,16 @@ mod tests {
         assert_eq!(systems[0].masses, [1.0, 1.0]);
         assert_eq!((systems[0].velocities[1], systems[0].radii[1]), ([0.0, 1.0, 0.0], 0.5));
         assert_eq!(systems[1].masses, [2.0]);
+    }
+
+    #[test]
+    fn a_comment_before_the_bodies_tells_the_units() {
+        let units_of = |text: &str| units(text, Path::new("systems"));
+        let (text, system) = units_of("\n# a planet\n#units AU Msun yr\n1 0 0 0 0 0 0\n").unwrap().unwrap();
+        let around_the_sun = 4.0 * std::f64::consts::PI.powi(2);
+        assert!(text == "AU Msun yr" && (system.gravitational_constant() / around_the_sun - 1.0).abs() < 1e-3);
+        assert!(units_of("1 0 0 0 0 0 0\n# units AU Msun yr\n").unwrap().is_none());
+        assert!(units_of("# units AU Msun furlong\n").unwrap_err().to_string().contains("furlong"));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct Arguments {
     max_steps: u64,
     #[command(flatten)]
     place: Devices,
-    /// Write the bodies at the end, in the form of the input
+    /// Write the bodies at the end as a text, in the units of the file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print a JSON array instead of a table
@@ -118,7 +118,8 @@ impl Bound {
 /// Evolves the systems of a file and reports.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut options = options(arguments)?;
-    let (mut systems, of_units) = input::read(&arguments.file)?;
+    let (mut systems, units) = input::read(&arguments.file)?;
+    let of_units = units.as_ref().map(|(_, system)| system.gravitational_constant());
     options.gravity = arguments.gravity.or(of_units).unwrap_or(options.gravity);
     for (place, system) in systems.iter().enumerate() {
         let in_file = |reason| Failure::file(&arguments.file, format!("system {}: {reason}", place + 1));
@@ -128,7 +129,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let machine = arguments.place.settings()?.ensemble_machine(systems.len())?;
     let outcomes = evolve_all(&mut systems, &options, &machine)?;
     if let Some(path) = &arguments.output {
-        file::replace(path, written(&systems).as_bytes()).map_err(|error| Failure::file(path, error))?;
+        file::replace(path, written(&systems, units.map(|(text, _)| text)).as_bytes())
+            .map_err(|error| Failure::file(path, error))?;
     }
     let rows = systems.iter().zip(&outcomes).zip(energies).enumerate().map(|(place, ((system, outcome), before))| {
         let error = system.energy(options.gravity) / before - 1.0;
@@ -227,9 +229,9 @@ fn print(row: &Row) -> Result<()> {
     Ok(())
 }
 
-/// Returns the text of systems, with digits that give the same bits back.
-fn written(systems: &[System]) -> String {
-    let mut text = String::new();
+/// Returns the text of systems in some units, if these are known, with digits that give the same bits back.
+fn written(systems: &[System], units: Option<String>) -> String {
+    let mut text = units.map(|units| format!("# units {units}\n")).unwrap_or_default();
     for (place, system) in systems.iter().enumerate() {
         if place > 0 {
             text.push('\n');

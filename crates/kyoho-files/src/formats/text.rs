@@ -92,9 +92,7 @@ impl Header {
         let (end, width) = first.map_or((1, 0), |(line, row)| (line, words(row).len()));
         for comment in text.lines().take(end - 1).filter_map(|line| line.trim_start().strip_prefix('#')) {
             let comment = comment.trim_start_matches('#').trim();
-            // Other words are a sentence about units.
-            let units = comment.strip_prefix("units ").map(str::trim);
-            if let Some(units) = units.filter(|units| *units == "SI" || units.split_whitespace().count() == 3) {
+            if let Some(units) = units_of(comment) {
                 header.units = Some(units.into());
             }
             // More names than numbers are words of a sentence.
@@ -106,6 +104,13 @@ impl Header {
         }
         header
     }
+}
+
+/// Returns the units that a comment of a text tells, if it tells some. It begins behind the `#`.
+pub fn units_of(comment: &str) -> Option<&str> {
+    // Other words are a sentence about units.
+    let units = comment.strip_prefix("units ").map(str::trim);
+    units.filter(|units| *units == "SI" || units.split_whitespace().count() == 3)
 }
 
 /// The columns of a text that gives them names.
