@@ -122,13 +122,19 @@ FUNCTION int is_unbound_from_rest(const Part *parts, int count, int one)
     return orbital_energy(mass + parts[one].mass, position, velocity) > 0.0;
 }
 
-// Whether all others are farther than this many times the size of a part.
-FUNCTION int is_small(const Part *parts, int count, int one, double distance)
+// Whether all others are farther from a part than this many times its size and, of each, than this many
+// times G M / v^2.
+FUNCTION int is_clear(const Part *parts, int count, int one, double distance)
 {
     int is_so = 1;
     UNROLL_BY(1)
     for (int other = 0; other < count; ++other) {
-        if (other != one && !(part_distance(&parts[one], &parts[other]) > distance * parts[one].size))
+        double velocity[3];
+        subtract(velocity, parts[other].velocity, parts[one].velocity);
+        const double far = part_distance(&parts[one], &parts[other]);
+        const int is_other_clear = far > distance * parts[one].size
+            && far * dot(velocity, velocity) > distance * (parts[one].mass + parts[other].mass);
+        if (other != one && !is_other_clear)
             is_so = 0;
     }
     return is_so;
@@ -197,7 +203,7 @@ FUNCTION int has_escaper(System *system, double distance)
     UNROLL_BY(1)
     for (int one = 0; one < count; ++one) {
         const int leaves = recedes(parts, count, one) && is_unbound_from_rest(parts, count, one);
-        all_leave &= leaves && is_small(parts, count, one, distance);
+        all_leave &= leaves && is_clear(parts, count, one, distance);
         one_is_far |= leaves && is_far(parts, count, one, distance);
     }
     return one_is_far || (all_leave && energy_of_parts(parts, count) > 0.0);

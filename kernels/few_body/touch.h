@@ -3,6 +3,18 @@
 // A passage is looked at closely where the orbit's pericentre is below this many times the distance at
 // which the bodies touch.
 #define NEAR 2.0
+#define TAU 6.283185307179586
+
+// Whether a step takes more than half the period of an orbit on which two bodies may touch, so that they
+// might pass one another unseen.
+FUNCTION int hides_passage(double mass, const double separation[3], const double velocity[3], double touch, double passed)
+{
+    double axis, eccentricity, pericentre;
+    if (!(mass > 0.0))
+        return 0;
+    find_orbit(mass, separation, velocity, &axis, &eccentricity, &pericentre);
+    return pericentre < NEAR * touch && axis > 0.0 && passed > 0.5 * (TAU * axis * sqrt(axis / mass));
+}
 
 FUNCTION int passes_near(double mass, const double separation[3], const double velocity[3], double touch)
 {
@@ -13,13 +25,15 @@ FUNCTION int passes_near(double mass, const double separation[3], const double v
     return pericentre < NEAR * touch;
 }
 
-// Whether a pair that touches at a distance may do so between two separations and velocities.
-FUNCTION int pair_may_touch(double mass, double touch, const double before[3], const double speed[3],
+// Whether a pair that touches at a distance may do so in a step between two separations and velocities.
+FUNCTION int pair_may_touch(double mass, double touch, double passed, const double before[3], const double speed[3],
     const double after[3], const double speed_after[3])
 {
-    // Bodies that overlap from the start may part.
+    if (hides_passage(mass, before, speed, touch, passed) || hides_passage(mass, after, speed_after, touch, passed))
+        return 1;
+    // Bodies that overlap from the start may part, and touch where they turn round or come back.
     if (norm(before) < touch && dot(before, speed) > 0.0)
-        return 0;
+        return norm(after) < touch && dot(after, speed_after) <= 0.0;
     if (norm(after) < touch)
         return 1;
     return dot(before, speed) < 0.0 && dot(after, speed_after) >= 0.0
@@ -56,7 +70,7 @@ FUNCTION int may_touch(const FewBodyRules *rules, System *system, double (*end)[
             between(speed, path, first, second, system->state + LINKS(motion), motion->velocities);
             between(after, path, first, second, end, positions);
             between(speed_after, path, first, second, end + LINKS(motion), velocities);
-            found |= pair_may_touch(mass, fmax(touch, innermost), before, speed, after, speed_after);
+            found |= pair_may_touch(mass, fmax(touch, innermost), end[SCALARS(motion)][0], before, speed, after, speed_after);
         }
     }
     return found;

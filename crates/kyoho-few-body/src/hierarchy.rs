@@ -58,14 +58,15 @@ impl Hierarchy {
 
     /// Whether a part has left: it has the energy to leave all others together, moves away from each,
     /// and is farther from them than this many times their extent and its own. Where all parts fly
-    /// apart from one another, all have left.
+    /// apart from one another, all have left if each is farther from each than this many times its own
+    /// extent and the distance in which their speed would bind them.
     pub fn has_escaper(&self, distance: f64) -> bool {
         if self.nodes.len() < 2 {
             return false;
         }
         let all = 0..self.nodes.len();
         let leaves = |one: usize| self.recedes(one) && self.is_unbound_from_rest(one);
-        (self.energy() > 0.0 && all.clone().all(leaves) && self.nodes.iter().all(|node| self.is_small(node, distance)))
+        (self.energy() > 0.0 && all.clone().all(leaves) && all.clone().all(|one| self.is_clear(one, distance)))
             || all.clone().any(|one| leaves(one) && self.is_far(one, distance))
     }
 
@@ -77,10 +78,16 @@ impl Hierarchy {
         })
     }
 
-    /// Whether all others are farther than this many times the size of a part.
-    fn is_small(&self, node: &Node, distance: f64) -> bool {
-        let others = self.nodes.iter().filter(|other| other.members != node.members);
-        others.map(|other| norm(difference(other.position, node.position))).all(|far| far > distance * node.size)
+    /// Whether all others are farther from a part than this many times its size and, of each, than this
+    /// many times G M / v^2, the masses over the square of the speed of one to the other. Nearer ones may
+    /// still bind one another, with a third.
+    fn is_clear(&self, one: usize, distance: f64) -> bool {
+        let node = &self.nodes[one];
+        self.nodes.iter().enumerate().filter(|&(other, _)| other != one).all(|(_, other)| {
+            let far = norm(difference(other.position, node.position));
+            let velocity = difference(other.velocity, node.velocity);
+            far > distance * node.size && far * dot(velocity, velocity) > distance * (node.mass + other.mass)
+        })
     }
 
     /// Whether a part is farther from the others than this many times the extents of both.

@@ -34,7 +34,8 @@ pub struct Options {
     /// Whether a system ends where two bodies touch: where they are nearer than the sum of their radii.
     pub stop_at_collision: bool,
     /// Whether a system ends where a part of it has left: it is unbound, moves away, and is farther
-    /// from the rest than this many times the larger of the two.
+    /// from the rest than this many times the larger of the two; or all parts fly apart, this many
+    /// times farther than G (m1 + m2) / v^2.
     pub stop_at_escape: Option<f64>,
 }
 

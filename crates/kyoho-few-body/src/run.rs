@@ -167,6 +167,14 @@ impl<'a> Run<'a> {
             self.step *= (0.999 * rest / passed).max(1e-3);
             return Ok(None);
         }
+        if !self.contacts.is_empty() {
+            self.motion.find_pairs(&self.state, &mut self.pairs[0]);
+            self.motion.find_pairs(&self.extrapolation.end, &mut self.pairs[1]);
+            if (0..self.contacts.len()).any(|place| self.hides_passage(place, passed)) {
+                self.step *= 0.5;
+                return Ok(None);
+            }
+        }
         if clock == Clock::Regular {
             self.usual = passed;
         }
@@ -241,11 +249,6 @@ impl<'a> Run<'a> {
 
     /// Looks for the first touch within the step that was tried last; makes its moment the end.
     fn find_touch(&mut self, clock: Clock, step: f64) -> Result<Option<End>> {
-        if self.contacts.is_empty() {
-            return Ok(None);
-        }
-        self.motion.find_pairs(&self.state, &mut self.pairs[0]);
-        self.motion.find_pairs(&self.extrapolation.end, &mut self.pairs[1]);
         let mut first: Option<(f64, usize)> = None;
         let mut is_changed = false;
         for place in 0..self.contacts.len() {
@@ -270,14 +273,28 @@ impl<'a> Run<'a> {
         Ok(Some(end))
     }
 
+    /// Whether a pair may pass one another unseen in the step that was tried last: the step takes more
+    /// than half the period of an orbit on which they may touch. In half of one they either come to the
+    /// pericentre or to the apocentre.
+    fn hides_passage(&self, place: usize, passed: f64) -> bool {
+        let touch = self.contact(place).distance;
+        let mass = self.motion.mass_of(&self.motion.links.pairs()[place]);
+        mass > 0.0
+            && self.pairs.iter().any(|pairs| {
+                let [separation, velocity] = pairs[place];
+                let orbit = kepler::orbit(mass, separation, velocity);
+                orbit.pericentre < NEAR * touch && passed > 0.5 * orbit.period
+            })
+    }
+
     /// Whether a pair may touch during the step that was tried last.
     fn may_touch(&self, place: usize) -> bool {
         let touch = self.contact(place).distance;
         let mass = self.motion.mass_of(&self.motion.links.pairs()[place]);
         let [[before, speed], [after, speed_after]] = [self.pairs[0][place], self.pairs[1][place]];
-        // Bodies that overlap from the start may part.
+        // Bodies that overlap from the start may part, and touch where they turn round or come back.
         if norm(before) < touch && dot(before, speed) > 0.0 {
-            return false;
+            return norm(after) < touch && dot(after, speed_after) <= 0.0;
         }
         if norm(after) < touch {
             return true;
@@ -295,17 +312,29 @@ impl<'a> Run<'a> {
             run.extrapolation.repeat(&mut run.motion, clock, &run.state, part * step);
             run.motion.pair(&run.extrapolation.end, place)
         };
+        let depth = |separation: Vector| touch * touch - dot(separation, separation);
+        let [before, speed] = self.pairs[0][place];
+        if depth(before) > 0.0 && dot(before, speed) > 0.0 {
+            // They part: the apocentre, if they overlap there too, or where they come back.
+            let approach = |[separation, velocity]: [Vector; 2]| -dot(separation, velocity);
+            let [after, speed_after] = at(self, 1.0);
+            let at_ends = [[before, speed], [after, speed_after]].map(approach);
+            let turn = crossing([0.0, 1.0], at_ends, |part| Some(approach(at(self, part))));
+            let at_turn = depth(at(self, turn)[0]);
+            if at_turn > 0.0 {
+                return Some(turn);
+            }
+            return Some(crossing([turn, 1.0], [at_turn, depth(after)], |part| Some(depth(at(self, part)[0]))));
+        }
         // The pericentre, or the end of the step if the bodies still approach then; earlier if they touch.
         let mut high = 1.0;
         let ahead = |run: &mut Self, part: f64| {
             let [separation, velocity] = at(run, part);
             (norm(separation) >= touch).then(|| dot(separation, velocity))
         };
-        let [before, speed] = self.pairs[0][place];
         if let Some(value) = ahead(self, 1.0).filter(|&value| value > 0.0) {
             high = crossing([0.0, 1.0], [dot(before, speed), value], |part| ahead(self, part));
         }
-        let depth = |separation: Vector| touch * touch - dot(separation, separation);
         let [separation, _] = at(self, high);
         let at_high = depth(separation);
         if at_high <= 0.0 {
@@ -320,7 +349,8 @@ impl<'a> Run<'a> {
 
     /// Writes the bodies back.
     pub fn give_back(mut self, system: &mut System, end: End) -> Result<Outcome> {
-        let time = self.time[0];
+        // The sum of the steps may be the next double.
+        let time = if end == End::Time { self.options.time } else { self.time[0] };
         let [start, velocity] = self.centre;
         let moved = [sum(start, scaled(time, velocity)), velocity];
         let [place, speed] = self.motion.centre(&self.state).unwrap_or(moved);

@@ -134,6 +134,25 @@ fn bodies_that_all_fly_apart_are_no_exchange() {
     system.velocities.push([0.0, -20.0, 0.0]);
     let outcome = evolve(&mut system, &Options { stop_at_escape: Some(5.0), ..with_time(100.0) }, None).unwrap();
     assert!(outcome.binaries.is_empty() && outcome.end == End::Escape, "{outcome:?}");
+    // For a moment all three are unbound, but still near enough to bind one another.
+    let corners = [0.0, 1.0, 2.0].map(|corner: f64| (corner * TAU / 3.0).sin_cos());
+    let mut system = System {
+        masses: vec![1.0; 3],
+        positions: corners.map(|(y, x)| [x, y, 0.0]).to_vec(),
+        velocities: corners.map(|(y, x)| [1.2 * x, 1.2 * y, 0.0]).to_vec(),
+        radii: Vec::new(),
+    };
+    system.velocities[0][2] = 0.9;
+    for distance in [3.0, 20.0, 1000.0] {
+        let mut system = system.clone();
+        let outcome = evolve(&mut system, &Options { stop_at_escape: Some(distance), ..with_time(1e9) }, None).unwrap();
+        assert!(matches!(outcome.end, End::Escape | End::Exchange), "{outcome:?}");
+        for (one, other) in [(0, 1), (0, 2), (1, 2)].into_iter().filter(|_| outcome.binaries.is_empty()) {
+            let far = norm(difference(system.positions[one], system.positions[other]));
+            let speed = norm(difference(system.velocities[one], system.velocities[other]));
+            assert!(far * speed * speed > 2.0 * distance, "{distance}: {far} {speed}");
+        }
+    }
 }
 
 #[test]
@@ -165,6 +184,68 @@ fn bodies_end_where_they_touch() {
     system.radii = vec![0.2, 0.2];
     let options = Options { stop_at_collision: true, ..with_time(20.0) };
     assert_eq!(evolve(&mut system, &options, None).unwrap().end, End::Time);
+}
+
+/// Two bodies of mass 0.5 on an ellipse of semi-major axis 1, at an eccentric anomaly, with radii that sum
+/// up to a distance.
+fn on_ellipse(eccentricity: f64, anomaly: f64, touch: f64) -> System {
+    let (sine, cosine) = anomaly.sin_cos();
+    let across = (1.0 - eccentricity * eccentricity).sqrt();
+    let rate = 1.0 / (1.0 - eccentricity * cosine);
+    let separation = [cosine - eccentricity, across * sine, 0.0];
+    let velocity = [-rate * sine, rate * across * cosine, 0.0];
+    System {
+        masses: vec![0.5; 2],
+        positions: [-0.5, 0.5].map(|part| scaled(part, separation)).to_vec(),
+        velocities: [-0.5, 0.5].map(|part| scaled(part, velocity)).to_vec(),
+        radii: vec![0.5 * touch; 2],
+    }
+}
+
+#[test]
+fn bodies_end_where_they_touch_at_any_tolerance() {
+    for tolerance in [1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-14] {
+        for (eccentricity, start) in [0.7, 0.99, 0.9999, 0.99999].into_iter().flat_map(|e| (1..12).map(move |k| (e, k)))
+        {
+            let touch = 1.5 * (1.0 - eccentricity);
+            let anomaly = 0.5 * f64::from(start);
+            // Where errors of steps are as large as the pericentre, bodies may miss one another.
+            if 1.0 - eccentricity * anomaly.cos() < touch || tolerance > 0.01 * (1.0 - eccentricity) {
+                continue;
+            }
+            let mut system = on_ellipse(eccentricity, anomaly, touch);
+            let options = Options { stop_at_collision: true, tolerance, ..with_time(1.2 * TAU) };
+            let outcome = evolve(&mut system, &options, None).unwrap();
+            let time = |anomaly: f64| anomaly - eccentricity * anomaly.sin();
+            let expected = TAU - time(((1.0 - touch) / eccentricity).acos()) - time(anomaly);
+            assert_eq!(outcome.end, End::Collision([0, 1]), "{tolerance:e}, {eccentricity} from {anomaly}");
+            assert!((outcome.time - expected).abs() < 0.05, "{} {expected}", outcome.time);
+        }
+    }
+}
+
+#[test]
+fn bodies_that_overlap_and_part_touch_where_they_come_back() {
+    let mut count = 0;
+    for (eccentricity, part, start) in
+        [0.1, 0.45, 0.6].into_iter().flat_map(|e| (0..6).flat_map(move |k| (0..6).map(move |l| (e, k, l))))
+    {
+        // They overlap from the pericentre on: up to a distance, or everywhere.
+        let touch = 1.0 - eccentricity + eccentricity * (0.1 + 0.4 * f64::from(part));
+        let anomaly = 0.05 + 0.3 * f64::from(start);
+        if 1.0 - eccentricity * anomaly.cos() > 0.99 * touch {
+            continue;
+        }
+        let back = if touch < 1.0 + eccentricity { TAU - ((1.0 - touch) / eccentricity).acos() } else { PI };
+        let time = |anomaly: f64| anomaly - eccentricity * anomaly.sin();
+        let mut system = on_ellipse(eccentricity, anomaly, touch);
+        let outcome = evolve(&mut system, &Options { stop_at_collision: true, ..with_time(20.0) }, None).unwrap();
+        assert_eq!(outcome.end, End::Collision([0, 1]), "{eccentricity} {touch} {anomaly}");
+        let expected = time(back) - time(anomaly);
+        assert!((outcome.time - expected).abs() < 1e-7, "{eccentricity} {touch}: {} {expected}", outcome.time);
+        count += 1;
+    }
+    assert!(count > 60, "{count}");
 }
 
 #[test]

@@ -58,7 +58,8 @@ pub struct kyoho_few_body_options {
     /// apart from the start on. 0: it goes on.
     pub stops_at_collision: i32,
     /// A system ends where a part is unbound, moves away, and is farther from the rest than this
-    /// many times the extent of both. 0: it goes on.
+    /// many times the extent of both, or where all parts fly apart and are farther from one another
+    /// than this many times G (m1 + m2) / v^2. 0: it goes on.
     pub escape_distance: f64,
     /// The backend's devices to use, as in `kyoho_options`: systems of 2 to 16 bodies are evolved on
     /// GPUs, with the bits of CPUs. NULL: what the environment says, else the first.
