@@ -1130,7 +1130,8 @@ typedef struct kyoho_few_body_options {
     // apart from the start on. 0: it goes on.
     int32_t stops_at_collision;
     // A system ends where a part is unbound, moves away, and is farther from the rest than this
-    // many times the extent of both. 0: it goes on.
+    // many times the extent of both, or where all parts fly apart and are farther from one another
+    // than this many times G (m1 + m2) / v^2. 0: it goes on.
     double escape_distance;
     // The backend's devices to use, as in `kyoho_options`: systems of 2 to 16 bodies are evolved on
     // GPUs, with the bits of CPUs. NULL: what the environment says, else the first.
@@ -1807,8 +1808,8 @@ kyoho_result kyoho_integrator_identifiers(struct kyoho_integrator *integrator,
 // which none is given, is always there and has the softening of the integrator's options. The
 // squared softening of a pair is the mean of those of both bodies.
 //
-// Each group costs a sum of its own in every step, and block steps are the host's where bodies of
-// several groups have another softening or feel others. There are at most 16.
+// Each group costs a sum of its own in every step. A GPU makes the block steps of up to four groups
+// with bodies that all feel all; those of others are the host's. There are at most 16.
 //
 // Errors, after which no group was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION
 // (a softening below 0 or not finite, more than 16 groups, or an integrator with subsystems).

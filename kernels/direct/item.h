@@ -128,7 +128,7 @@ FUNCTION void SUM_ITEM(const Step *step, int block, int blocks_of_segment, LOCAL
 #if AHEAD
     int slot_ahead = NOWHERE;
     if (segment.first < segment.last) {
-        slot_ahead = step->is_dense ? segment.slice + SLICES * segment.first : slots[segment.slice + SLICES * segment.first];
+        slot_ahead = slot_of(step, slots, segment.slice + SLICES * segment.first);
         if (slot_ahead >= 0) {
             LOAD_SOURCES(slot_ahead);
         }
@@ -139,7 +139,7 @@ FUNCTION void SUM_ITEM(const Step *step, int block, int blocks_of_segment, LOCAL
 #if AHEAD
         const int slot = slot_ahead;
 #else
-        const int slot = step->is_dense ? chunk : slots[chunk];
+        const int slot = slot_of(step, slots, chunk);
         if (IN_STEP && slot < 0)
             continue;
 #endif
@@ -173,7 +173,7 @@ FUNCTION void SUM_ITEM(const Step *step, int block, int blocks_of_segment, LOCAL
         // The next sources are on their way while pairs of these are summed.
         slot_ahead = NOWHERE;
         if (k + 1 < segment.last) {
-            slot_ahead = step->is_dense ? chunk + SLICES : slots[chunk + SLICES];
+            slot_ahead = slot_of(step, slots, chunk + SLICES);
             if (slot_ahead >= 0) {
                 LOAD_SOURCES(slot_ahead);
             }

@@ -192,7 +192,7 @@ FUNCTION void look_for_nearest(const Step *step, int first_sink, int sink, int s
     const uint accumulator = end->accumulators[sink];
     const int number = first_sink + sink, chunk = chunk_of_nearest(step, accumulator);
     const int place = (int)(accumulator % (uint)step->accumulators) * sources_of_accumulator(step) + source_number;
-    const int slot = step->is_dense ? chunk : slots[chunk];
+    const int slot = slot_of(step, slots, chunk);
     VECTOR rows[ROWS];
     if (step->is_predicted) {
         UNROLL
@@ -219,7 +219,7 @@ FUNCTION void name_nearest(const Step *step, int first_sink, int sink, GLOBAL co
     LOCAL_POINTER End *end, GLOBAL double *results)
 {
     const int chunk = chunk_of_nearest(step, end->accumulators[sink]), place = end->places[sink], is_there = place < CHUNK;
-    const int index = is_there ? indices[(long)(step->is_dense ? chunk : slots[chunk]) * CHUNK + place] : 0;
+    const int index = is_there ? indices[(long)slot_of(step, slots, chunk) * CHUNK + place] : 0;
     const double distance2 = is_there ? end->distances[sink] * step->distance2_unit : (double)INFINITY_32;
     end->indices[sink] = index;
     put_nearest(results, step, first_sink + sink, distance2, index);

@@ -18,7 +18,7 @@ find_regular_neighbours(const Step step, GLOBAL const VECTOR *predicted, GLOBAL 
     }
     SYNC;
     for (int chunk = BLOCK % step.blocks; chunk < step.chunks; chunk += step.blocks) {
-        const int slot = step.is_dense ? chunk : slots[chunk];
+        const int slot = slot_of(&step, slots, chunk);
         if (slot < 0)
             continue;
         VECTOR rows[ROWS];

@@ -7,7 +7,7 @@ predict_sources(const Step step, GLOBAL const double *octets, GLOBAL const int *
     LET_NEXT_KERNEL_START;
     AFTER_EARLIER_KERNELS;
     const int chunk = step.first_slice + step.slice_step * BLOCK;
-    const int slot = step.is_dense ? chunk : slots[chunk];
+    const int slot = slot_of(&step, slots, chunk);
     if (slot < 0)
         return;
     double source[SOURCE_ROWS];
@@ -38,7 +38,7 @@ find_neighbours(const Step step, GLOBAL const double *octets, GLOBAL const int *
         local_indices[sink] = index_of_sink(sinks, first + sink);
     SYNC;
     for (int chunk = BLOCK % step.blocks; chunk < step.chunks; chunk += step.blocks) {
-        const int slot = step.is_dense ? chunk : slots[chunk];
+        const int slot = slot_of(&step, slots, chunk);
         if (slot < 0)
             continue;
         double source[SOURCE_ROWS], vectors[N_DERIVATIVES][3];

@@ -30,6 +30,13 @@ FUNCTION Segment segment_of(const Step *step, int number)
     return segment;
 }
 
+// The slot of a chunk of a launch.
+FUNCTION int slot_of(const Step *step, GLOBAL const int *slots, int chunk)
+{
+    const int number = step->first_chunk + chunk;
+    return step->is_dense ? number : slots[number];
+}
+
 // 64 bits of a record or of a sink: a number, or an index and, in records, an address.
 typedef union {
     double number;

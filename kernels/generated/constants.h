@@ -115,6 +115,7 @@ typedef struct {
     int ni;
     int stride;
     int chunks;
+    int first_chunk;
     int first_slice;
     int slice_step;
     int slices;
@@ -132,6 +133,7 @@ typedef struct {
     int is_batch;
     int first_sink;
     int end_sinks;
+    int reserved;
     double softening2;
 } Step;
 

@@ -12,6 +12,7 @@
 #define CHAIN_RESIDENT 2
 #define CHAIN_END_SINKS 16
 #define MOST_PLANS 48
+#define MOST_GROUPS 4
 #define BODIES_OF_BLOCK 32
 #define CHAINED_FEW 1
 #define CHAINED_MORE 3
@@ -19,7 +20,6 @@
 
 typedef struct {
     double interval;
-    double softening2;
     double eta;
     double eta_of_fourth;
     double shortest;
@@ -33,6 +33,10 @@ typedef struct {
     int averages;
     int most_chained;
     int plans;
+    int groups;
+    int source_groups;
+    int chunks;
+    int reserved;
 } BlockRules;
 
 typedef struct {

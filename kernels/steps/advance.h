@@ -44,10 +44,17 @@ FUNCTION void put_source(int address, double time, const double motion[ORDER][AX
     }
 }
 
+// The squared softening of a body and the source that is nearest to it.
+FUNCTION double softening2_of_nearest(const Groups *groups, int body, int nearest)
+{
+    const int other = groups->with_sources > 1 ? group_of(groups, nearest) : 0;
+    return softening2_of(groups, group_of(groups, body), other);
+}
+
 // Advances a body by a force; returns its next step as a fraction of the interval, and whether a
 // shorter one was wanted than there may be.
 FUNCTION double advance_body(const BlockRules *rules, ulong ticks, MovingBody *body, const double given[GIVEN][AXES],
-    double potential, double distance2, int *is_limited)
+    double potential, double distance2, double softening2, int *is_limited)
 {
     double powers[10], before[2][AXES], ends[ORDER][AXES];
     powers_of(body->step, powers);
@@ -63,7 +70,7 @@ FUNCTION double advance_body(const BlockRules *rules, ulong ticks, MovingBody *b
         for (int k = 0; k < AXES; ++k)
             body->motion[2 + n][k] = ends[n][k];
     }
-    const double rounding = rounding_of(body->motion[0], potential, distance2 + rules->softening2);
+    const double rounding = rounding_of(body->motion[0], potential, distance2 + softening2);
     const double wanted = wanted_step(rules, before, ends, powers, rounding);
     *is_limited = wanted < rules->shortest;
     const double allowed = wanted < rules->shortest ? rules->shortest : wanted > rules->longest ? rules->longest : wanted;
@@ -93,8 +100,8 @@ FUNCTION void put_row(const MovingBody *body, GLOBAL double *row)
 
 // Advances a body of a block, a sink whose sums and squared distance of the nearest source are there,
 // by the threads of this body. If it is not theirs, they write nothing. Returns the distance.
-FUNCTION double advance_member(const BlockRules *rules, const BlockState *block, int member, int is_own, const MovingBody *before,
-    const double sums[], double near2, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
+FUNCTION double advance_member(const BlockRules *rules, const Groups *groups, const BlockState *block, int member,
+    int is_own, const MovingBody *before, const double sums[], double near2, double softening2, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
     LOCAL_POINTER uint *counts, LOCAL_POINTER int *limited, GLOBAL uint *outcome)
 {
     MovingBody body = *before;
@@ -111,7 +118,7 @@ FUNCTION double advance_member(const BlockRules *rules, const BlockState *block,
     }
     const double distance2 = is_finite(near2) ? near2 : (double)INFINITY_32;
     const double distance = sqrt(distance2);
-    const double fraction = advance_body(rules, (ulong)block->ticks, &body, force, potential, distance2, &is_limited);
+    const double fraction = advance_body(rules, (ulong)block->ticks, &body, force, potential, distance2, softening2, &is_limited);
     UNROLL
     for (int k = 0; k < AXES; ++k) {
         is_good &= fabs(body.motion[0][k]) <= rules->largest_position;
@@ -121,8 +128,9 @@ FUNCTION double advance_member(const BlockRules *rules, const BlockState *block,
     }
     if (is_own && writes_axis()) {
         put_row(&body, bodies + (long)member * BODY_NUMBERS);
-        if (member < rules->sources)
-            put_source(member, block->now * rules->interval, body.motion, octets, slots, rules->is_dense);
+        const int address = address_of_source(rules, groups, member);
+        if (address >= 0)
+            put_source(address, block->now * rules->interval, body.motion, octets, slots, rules->is_dense);
         if (!is_good)
             mark_bad(outcome, block->sequence);
     }
@@ -175,9 +183,43 @@ FUNCTION void put_nearest_pair(GLOBAL double *nearest, int part, double distance
     nearest[NEAREST_NUMBERS * part + 1] = pair.number;
 }
 
+// Whether a source is nearer than another one; of two at the same distance the one with the lower index
+// is.
+FUNCTION int is_source_nearer(double distance2, int index, double other_distance2, int other_index)
+{
+    return distance2 < other_distance2 || (distance2 == other_distance2 && index < other_index);
+}
+
+#if GROUPS_OF_KERNELS > 1
+// Adds the forces on a piece of a block by the sources of a group to those by the groups before it, a
+// thread those on a sink.
+KERNEL(STEP_THREADS, 1)
+add_group(const BlockPiece piece, int is_first, int stride, GLOBAL const double *results, GLOBAL double *all)
+{
+    LET_NEXT_KERNEL_START;
+    AFTER_EARLIER_KERNELS;
+    const int sink = BLOCK * STEP_THREADS + THREAD;
+    if (sink >= piece.sinks)
+        return;
+    GLOBAL const double *const sums = results + piece.results_from + (long)sink * N_OUTPUTS;
+    GLOBAL const double *const near = results + piece.results_from + (long)N_OUTPUTS * piece.stride + 2 * (long)sink;
+    GLOBAL double *const all_sums = all + ((long)piece.first + sink) * N_OUTPUTS;
+    GLOBAL double *const nearest = all + (long)N_OUTPUTS * stride + 2 * ((long)piece.first + sink);
+    for (int output = 0; output < N_OUTPUTS; ++output)
+        all_sums[output] = (is_first ? 0.0 : all_sums[output]) + sums[output];
+    BodyPair index, other;
+    index.number = near[1];
+    other.number = nearest[1];
+    if (is_first || is_source_nearer(near[0], index.bodies[0], nearest[0], other.bodies[0])) {
+        nearest[0] = near[0];
+        nearest[1] = near[1];
+    }
+}
+#endif
+
 // Advances the bodies of a piece of a block.
 KERNEL(STEP_THREADS, 1)
-advance_block(GLOBAL const BlockRules *given, const BlockPiece piece, GLOBAL const BlockState *due, GLOBAL const int *members,
+advance_block(GLOBAL const BlockRules *given, GLOBAL const double *table, const BlockPiece piece, GLOBAL const BlockState *due, GLOBAL const int *members,
     GLOBAL const double *results, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
     GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL double *nearest)
 {
@@ -203,8 +245,12 @@ advance_block(GLOBAL const BlockRules *given, const BlockPiece piece, GLOBAL con
     load_sums(results_of_piece + (long)there * N_OUTPUTS, sums);
     const int member = members[piece.first + there];
     const MovingBody body = load_body(bodies + (long)member * BODY_NUMBERS);
-    const double distance = advance_member(&rules, &block, member, is_own, &body, sums, near[2 * (long)there], bodies, octets,
-        slots, sets, own_counts, &limited, outcome);
+    const Groups groups = groups_of(&rules, table);
+    BodyPair nearest_source;
+    nearest_source.number = near[2 * (long)there + 1];
+    const double softening2 = softening2_of_nearest(&groups, member, nearest_source.bodies[0]);
+    const double distance = advance_member(&rules, &groups, &block, member, is_own, &body, sums, near[2 * (long)there], softening2,
+        bodies, octets, slots, sets, own_counts, &limited, outcome);
     distances[THREAD] = is_own && writes_body() ? distance : (double)INFINITY_32;
     places[THREAD] = there;
     find_nearest(distances, places);

@@ -10,9 +10,11 @@ typedef struct {
     GLOBAL double *sinks;
 } Taken;
 
-// The memory of a chain on the device.
+// The memory of a chain on the device; the plans and the steps of the forces are there for each group.
 typedef struct {
     LOCAL_POINTER const PlannedSums *plans;
+    LOCAL_POINTER Step *steps;
+    Groups groups;
     GLOBAL double *octets;
     GLOBAL int *indices;
     GLOBAL volatile int *ranges;
@@ -30,6 +32,13 @@ typedef struct {
     GLOBAL volatile double *notes;
 } Chain;
 
+// The sums of some sinks over the groups so far, and their nearest sources, in the units of pairs.
+typedef struct {
+    double sums[CHAIN_END_SINKS * N_OUTPUTS];
+    double distances[CHAIN_END_SINKS];
+    int indices[CHAIN_END_SINKS];
+} Joined;
+
 // The memory that the threads of a block share, in turns.
 typedef union {
     PASTE(ItemMemory_, CHAINED_FEW) few;
@@ -37,6 +46,7 @@ typedef union {
     PASTE(ItemMemory_, CHAINED_MANY) many;
     struct {
         End end;
+        Joined joined;
         uint counts[SETS];
         double distances[STEP_THREADS];
         int places[STEP_THREADS];
@@ -66,26 +76,47 @@ FUNCTION ulong meet(GLOBAL ulong *have_come, ulong up_to_last)
     return all;
 }
 
-// The items of a launch shape, by all thread blocks but the first.
+// The first row of the partial sums by the sources of a group.
+FUNCTION long first_row_of(const Chain *chain, int group)
+{
+    long row = 0;
+    for (int before = 0; before < group; ++before)
+        row += (long)chain->steps[before].segments * chain->steps[before].slices * chain->steps[before].stride;
+    return row;
+}
+
+// The items of a launch shape, by all thread blocks but the first. They go on with those that follow
+// the items of the groups before.
 #define SUM_ITEMS(shape, own_memory) \
     if (step->accumulators == PASTE(ACCUMULATORS_, shape)) { \
         const int sinks_of_item = PASTE(THREADS_, shape) / PASTE(LANES_, shape) * PASTE(SINKS_, shape); \
         const int of_segment = (step->ni + sinks_of_item - 1) / sinks_of_item; \
         const int items = of_segment * step->segments * step->slices; \
         UNROLL_BY(1) \
-        for (int item = BLOCK - 1; item < items; item += BLOCKS - 1) { \
+        for (; item < items; item += BLOCKS - 1) { \
             SYNC; \
             PASTE(sum_item_, shape) \
             (step, item, of_segment, own_memory, chain->octets, chain->indices, chain->ranges, chain->slots, chain->predicted, \
-                sinks, chain->partial_sums, chain->partial_distances, chain->partial_accumulators); \
+                sinks_of_group, partial_sums, partial_distances, partial_accumulators); \
         } \
+        item -= items; \
     }
 
-FUNCTION void sum_forces(const Chain *chain, const Step *step, GLOBAL const double *sinks, LOCAL_POINTER ChainMemory *memory)
+FUNCTION void sum_forces(const Chain *chain, const BlockRules *rules, GLOBAL const double *sinks, LOCAL_POINTER ChainMemory *memory)
 {
-    SUM_ITEMS(CHAINED_FEW, &memory->few)
-    SUM_ITEMS(CHAINED_MORE, &memory->more)
-    SUM_ITEMS(CHAINED_MANY, &memory->many)
+    int item = BLOCK - 1;
+    UNROLL_BY(1)
+    for (int group = 0; group < chain->groups.with_sources; ++group) {
+        const Step *const step = &chain->steps[group];
+        const long row = first_row_of(chain, group);
+        GLOBAL double *const partial_sums = chain->partial_sums + row * N_OUTPUTS;
+        GLOBAL double *const partial_distances = chain->partial_distances + row;
+        GLOBAL uint *const partial_accumulators = chain->partial_accumulators + row;
+        GLOBAL const double *const sinks_of_group = sinks + place_of_sink(rules, group, 0);
+        SUM_ITEMS(CHAINED_FEW, &memory->few)
+        else SUM_ITEMS(CHAINED_MORE, &memory->more)
+        else SUM_ITEMS(CHAINED_MANY, &memory->many)
+    }
 }
 
 // How many sinks of a block a thread block advances, and how many thread blocks have some.
@@ -104,14 +135,14 @@ FUNCTION int parts_of(int sinks)
 #define TEAM (THREAD / 32)
 #define TEAMS_OF_BLOCK (STEP_THREADS / 32)
 
-// Names the nearest source of each of some sinks, by the threads that do not advance their bodies.
-FUNCTION void name_sources(const Chain *chain, const Step *step, GLOBAL const double *sinks, int first, int here, int first_team,
-    LOCAL_POINTER End *end)
+// Names the nearest of the sources of a group for each of some sinks, by the threads from a team on.
+FUNCTION void name_sources(const Chain *chain, const Step *step, GLOBAL const uint *partial_accumulators,
+    GLOBAL const double *sinks, int first, int here, int first_team, LOCAL_POINTER End *end)
 {
     UNROLL_BY(1)
     for (int sink = TEAM - first_team; sink < here; sink += TEAMS_OF_BLOCK - first_team) {
         if (THREAD % 32 == 0)
-            find_accumulator(step, first, sink, chain->partial_accumulators, end);
+            find_accumulator(step, first, sink, partial_accumulators, end);
         SYNC_32;
         UNROLL_BY(1)
         for (int source = THREAD % 32; source < sources_of_accumulator(step); source += 32)
@@ -122,10 +153,43 @@ FUNCTION void name_sources(const Chain *chain, const Step *step, GLOBAL const do
     }
 }
 
-// Adds the partial sums of some sinks, by all threads, and advances their bodies.
-FUNCTION void advance_part(const Chain *chain, const BlockRules *rules, const BlockState *due, const Step *step,
-    const Taken *taken, LOCAL_POINTER ChainMemory *memory)
+// Adds the sums of a group, in `end`, to those of the groups before it; behind the last one `end` has
+// the sums of all, and the nearest of all sources.
+FUNCTION void join_group(const Chain *chain, const BlockRules *rules, int group, int first, int here,
+    LOCAL_POINTER ChainMemory *memory)
 {
+    const Step *const step = &chain->steps[0];
+    LOCAL_POINTER End *const end = &memory->advance.end;
+    LOCAL_POINTER Joined *const joined = &memory->advance.joined;
+    const int is_last = group + 1 == chain->groups.with_sources;
+    for (int item = THREAD; item < here * N_OUTPUTS; item += STEP_THREADS) {
+        const int place = PLACE_OF_SUM(END_ROW, 0, item % N_OUTPUTS, item / N_OUTPUTS);
+        const double sum = (group == 0 ? 0.0 : joined->sums[item]) + end->sums[place];
+        joined->sums[item] = sum;
+        if (is_last)
+            end->sums[place] = sum;
+    }
+    for (int sink = THREAD; sink < here; sink += STEP_THREADS) {
+        const double distance2 = end->distances[sink] < FARTHEST2 ? end->distances[sink] : (double)INFINITY_32;
+        if (group == 0 || is_source_nearer(distance2, end->indices[sink], joined->distances[sink], joined->indices[sink])) {
+            joined->distances[sink] = distance2;
+            joined->indices[sink] = end->indices[sink];
+        }
+        if (is_last) {
+            const double near2 = joined->distances[sink];
+            end->distances[sink] = near2;
+            end->indices[sink] = joined->indices[sink];
+            put_nearest(chain->results, step, first + sink, near2 * step->distance2_unit, joined->indices[sink]);
+        }
+    }
+    SYNC;
+}
+
+// Adds the partial sums of some sinks, by all threads, and advances their bodies.
+FUNCTION void advance_part(const Chain *chain, const BlockRules *rules, const BlockState *due, const Taken *taken,
+    LOCAL_POINTER ChainMemory *memory)
+{
+    const Step *const step = &chain->steps[0];
     const int of_part = sinks_of_part(step->ni), first = BLOCK * of_part;
     const int end = first + of_part < step->ni ? first + of_part : step->ni;
     if (first >= end)
@@ -144,10 +208,22 @@ FUNCTION void advance_part(const Chain *chain, const BlockRules *rules, const Bl
         const int here = end - from < END_SINKS ? end - from : END_SINKS;
         const int own = body_of_thread() < here ? body_of_thread() : here - 1, is_own = own == body_of_thread();
         const int member = taken->members[from + own];
-        add_segments(step, from, here, END_ROW, STEP_THREADS, chain->partial_sums, chain->partial_distances, sums);
-        // It is on its way while slices are added.
-        const MovingBody body = load_body(chain->bodies + (long)member * BODY_NUMBERS);
-        add_slices(step, here, END_ROW, STEP_THREADS, sums);
+        MovingBody body;
+        UNROLL_BY(1)
+        for (int group = 0; group < chain->groups.with_sources; ++group) {
+            const Step *const of_group = &chain->steps[group];
+            const long row = first_row_of(chain, group);
+            add_segments(of_group, from, here, END_ROW, STEP_THREADS, chain->partial_sums + row * N_OUTPUTS,
+                chain->partial_distances + row, sums);
+            // It is on its way while slices are added.
+            body = load_body(chain->bodies + (long)member * BODY_NUMBERS);
+            add_slices(of_group, here, END_ROW, STEP_THREADS, sums);
+            if (chain->groups.with_sources > 1) {
+                name_sources(chain, of_group, chain->partial_accumulators + row, taken->sinks, from, here, 0, sums);
+                SYNC;
+                join_group(chain, rules, group, from, here, memory);
+            }
+        }
         const int advancing_teams = (here * THREADS_OF_BODY + 31) / 32;
         double distance = INFINITY_32;
         if (TEAM < advancing_teams) {
@@ -158,11 +234,14 @@ FUNCTION void advance_part(const Chain *chain, const BlockRules *rules, const Bl
             for (int n = 0; n < GIVEN; ++n)
                 force[1 + n] = sums->sums[PLACE_OF_SUM(END_ROW, 0, 1 + 3 * n + axis, own)];
             const double near2 = sums->distances[own];
-            distance = advance_member(rules, due, member, is_own, &body, force,
-                near2 < FARTHEST2 ? near2 * step->distance2_unit : (double)INFINITY_32, chain->bodies, chain->octets, chain->slots,
+            // The nearest of several groups has its name already.
+            const int nearest = chain->groups.with_sources > 1 ? sums->indices[own] : 0;
+            distance = advance_member(rules, &chain->groups, due, member, is_own, &body, force,
+                near2 < FARTHEST2 ? near2 * step->distance2_unit : (double)INFINITY_32,
+                softening2_of_nearest(&chain->groups, member, nearest), chain->bodies, chain->octets, chain->slots,
                 chain->sets, memory->advance.counts, &memory->advance.limited, chain->outcome);
-        } else
-            name_sources(chain, step, taken->sinks, from, here, advancing_teams, sums);
+        } else if (chain->groups.with_sources == 1)
+            name_sources(chain, step, chain->partial_accumulators, taken->sinks, from, here, advancing_teams, sums);
         SYNC;
         if (is_own && distance < least) {
             least = distance;
@@ -200,39 +279,57 @@ FUNCTION void tell_host(const Chain *chain, const BlockState *last, const BlockS
         memory->take.distances, memory->take.numbers);
 }
 
-// Writes the step of the forces of a block. Each thread looks at some plans, of which one is for so
-// many sinks.
-FUNCTION void begin_forces(const Chain *chain, const BlockRules *rules, const BlockState *due, LOCAL_POINTER Step *step)
+// Copies structures by all threads.
+FUNCTION void copy_words(LOCAL_POINTER void *to, GLOBAL const void *from, int bytes)
 {
-    if (THREAD == 0) {
-        step->target.time = due->now * rules->interval;
-        step->ni = due->sinks;
-        step->stride = (due->sinks + STRIDE - 1) / STRIDE * STRIDE;
-    }
-    for (int plan = THREAD; plan < rules->plans; plan += STEP_THREADS) {
-        const int below = plan > 0 ? chain->plans[plan - 1].sinks : 0;
-        if (due->sinks > below && due->sinks <= chain->plans[plan].sinks) {
-            step->segments = chain->plans[plan].segments;
-            step->accumulators = chain->plans[plan].accumulators;
+    UNROLL_BY(1)
+    for (int word = THREAD; word < bytes / 4; word += STEP_THREADS)
+        ((LOCAL_POINTER int *)to)[word] = ((GLOBAL const int *)from)[word];
+}
+
+// Writes the steps of the forces of a block. Each thread looks at some plans, of which one of each group
+// is for so many sinks.
+FUNCTION void begin_forces(const Chain *chain, const BlockRules *rules, const BlockState *due)
+{
+    UNROLL_BY(1)
+    for (int group = 0; group < chain->groups.with_sources; ++group) {
+        LOCAL_POINTER Step *const step = &chain->steps[group];
+        LOCAL_POINTER const PlannedSums *const plans = chain->plans + group * rules->plans;
+        if (THREAD == 0) {
+            step->target.time = due->now * rules->interval;
+            step->ni = due->sinks;
+            step->stride = (due->sinks + STRIDE - 1) / STRIDE * STRIDE;
+        }
+        UNROLL_BY(1)
+        for (int plan = THREAD; plan < rules->plans; plan += STEP_THREADS) {
+            const int below = plan > 0 ? plans[plan - 1].sinks : 0;
+            if (due->sinks > below && due->sinks <= plans[plan].sinks) {
+                step->segments = plans[plan].segments;
+                step->accumulators = plans[plan].accumulators;
+            }
         }
     }
 }
 
 // Predicts all sources for a block: the last thread blocks do, as the first ones take bodies.
-FUNCTION void predict_part(const Chain *chain, const BlockRules *rules, const BlockState *due, const Step *forces)
+FUNCTION void predict_part(const Chain *chain, const BlockRules *rules, const BlockState *due)
 {
-    PredictionTarget target = forces->target;
-    target.time = due->now * rules->interval;
     UNROLL_BY(1)
-    for (int address = (BLOCKS - 1 - BLOCK) * STEP_THREADS + THREAD; address < forces->chunks * CHUNK;
+    for (int address = (BLOCKS - 1 - BLOCK) * STEP_THREADS + THREAD; address < rules->chunks * CHUNK;
          address += BLOCKS * STEP_THREADS) {
-        const int chunk = address / CHUNK, place = address % CHUNK, slot = forces->is_dense ? chunk : chain->slots[chunk];
+        int group = chain->groups.with_sources - 1;
+        while (group > 0 && address / CHUNK < chain->steps[group].first_chunk)
+            --group;
+        const Step *const step = &chain->steps[group];
+        const int chunk = address / CHUNK - step->first_chunk, place = address % CHUNK, slot = slot_of(step, chain->slots, chunk);
         if (slot < 0)
             continue;
+        PredictionTarget target = step->target;
+        target.time = due->now * rules->interval;
         double source[SOURCE_ROWS];
         VECTOR rows[ROWS];
         load_source(chain->octets, slot, place, source);
-        predict(source, address, target, rows);
+        predict(source, chunk * CHUNK + place, target, rows);
         UNROLL
         for (int row = 0; row < ROWS; ++row)
             chain->predicted[((long)slot * ROWS + row) * CHUNK + place] = rows[row];
@@ -256,41 +353,38 @@ FUNCTION void take_part(const Chain *chain, const BlockRules *rules, LOCAL_POINT
     const int words = WORDS_OF_SET(rules->bodies), of_part = (2 * words + BLOCKS - 1) / BLOCKS;
     const int first = BLOCK * of_part, end = first + of_part < words ? first + of_part : words;
     if (first < end)
-        take_words(rules, chain->sets + (long)set * words, first, end, due->sequence, chain->bodies, next->members, next->sinks,
+        take_words(rules, &chain->groups, chain->sets + (long)set * words, first, end, due->sequence, chain->bodies, next->members, next->sinks,
             chain->outcome, memory->take.numbers);
 }
 
 KERNEL(STEP_THREADS, CHAIN_RESIDENT)
-run_chain(GLOBAL const BlockRules *given, const Step forces, int turn, int steps, GLOBAL const PlannedSums *given_plans,
-    GLOBAL BlockState *state_0, GLOBAL int *members_0, GLOBAL double *sinks_0, GLOBAL BlockState *state_1,
-    GLOBAL int *members_1, GLOBAL double *sinks_1, GLOBAL double *octets, GLOBAL int *indices, GLOBAL volatile int *ranges,
-    GLOBAL const int *slots, GLOBAL VECTOR *predicted, GLOBAL double *partial_sums, GLOBAL double *partial_distances,
-    GLOBAL uint *partial_accumulators, GLOBAL double *results, GLOBAL double *bodies, GLOBAL uint *sets, GLOBAL uint *counts,
-    GLOBAL uint *outcome, GLOBAL double *nearest, GLOBAL volatile double *notes, GLOBAL ulong *have_come)
+run_chain(GLOBAL const BlockRules *given, GLOBAL const double *table, GLOBAL const Step *forces, int turn, int steps,
+    GLOBAL const PlannedSums *given_plans, GLOBAL BlockState *state_0, GLOBAL int *members_0, GLOBAL double *sinks_0,
+    GLOBAL BlockState *state_1, GLOBAL int *members_1, GLOBAL double *sinks_1, GLOBAL double *octets, GLOBAL int *indices,
+    GLOBAL volatile int *ranges, GLOBAL const int *slots, GLOBAL VECTOR *predicted, GLOBAL double *partial_sums,
+    GLOBAL double *partial_distances, GLOBAL uint *partial_accumulators, GLOBAL double *results, GLOBAL double *bodies,
+    GLOBAL uint *sets, GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL double *nearest, GLOBAL volatile double *notes,
+    GLOBAL ulong *have_come)
 {
     LOCAL ChainMemory memory;
     LOCAL BlockRules rules;
-    LOCAL PlannedSums plans[MOST_PLANS];
-    LOCAL Step step;
+    LOCAL PlannedSums plans[GROUPS_OF_KERNELS * MOST_PLANS];
+    LOCAL Step steps_of_groups[GROUPS_OF_KERNELS];
     LOCAL BlockState last, due;
-    const Chain chain = {plans, octets, indices, ranges, slots, predicted, partial_sums, partial_distances, partial_accumulators,
-        results, bodies, sets, counts, outcome, nearest, notes};
+    const Groups groups = groups_of(given, table);
+    const Chain chain = {plans, steps_of_groups, groups, octets, indices, ranges, slots, predicted, partial_sums, partial_distances,
+        partial_accumulators, results, bodies, sets, counts, outcome, nearest, notes};
     const Taken even = {state_0, members_0, sinks_0}, odd = {state_1, members_1, sinks_1};
     // Some may have come to the next meeting already, but not all.
     ulong met = *(GLOBAL volatile ulong *)have_come / (ulong)BLOCKS * (ulong)BLOCKS;
-    if (THREAD == 0) {
-        rules = *given;
-        step = forces;
-        step.is_predicted = 1;
-        due = *(turn ? odd : even).state;
-    }
-    SYNC;
-    for (int plan = THREAD; plan < rules.plans; plan += STEP_THREADS)
-        plans[plan] = given_plans[plan];
+    copy_words(&rules, given, sizeof(BlockRules));
+    copy_words(&due, (turn ? odd : even).state, sizeof(BlockState));
+    copy_words(steps_of_groups, forces, groups.with_sources * (int)sizeof(Step));
+    copy_words(plans, given_plans, groups.with_sources * given->plans * (int)sizeof(PlannedSums));
     SYNC;
     if (!due.halts) {
-        begin_forces(&chain, &rules, &due, &step);
-        predict_part(&chain, &rules, &due, &forces);
+        begin_forces(&chain, &rules, &due);
+        predict_part(&chain, &rules, &due);
     }
     met = meet(have_come, met);
     int made = 0;
@@ -298,15 +392,15 @@ run_chain(GLOBAL const BlockRules *given, const Step forces, int turn, int steps
     for (; made < steps && !due.halts; ++made, turn = !turn) {
         const Taken taken = turn ? odd : even, next = turn ? even : odd;
         if (BLOCK > 0)
-            sum_forces(&chain, &step, taken.sinks, &memory);
+            sum_forces(&chain, &rules, taken.sinks, &memory);
         else if (made > 0)
             tell_host(&chain, &last, &due, &memory);
         met = meet(have_come, met);
-        advance_part(&chain, &rules, &due, &step, &taken, &memory);
+        advance_part(&chain, &rules, &due, &taken, &memory);
         met = meet(have_come, met);
         take_part(&chain, &rules, &last, &due, &next, &memory);
-        begin_forces(&chain, &rules, &due, &step);
-        predict_part(&chain, &rules, &due, &forces);
+        begin_forces(&chain, &rules, &due);
+        predict_part(&chain, &rules, &due);
         met = meet(have_come, met);
     }
     if (BLOCK == 0) {

@@ -37,6 +37,48 @@ typedef union {
     int bodies[2];
 } BodyPair;
 
+// The groups of bodies, of which the first ones have sources. The table has the squared softening of
+// the bodies of each by the sources of each, and, if there are several groups, for each body its group
+// and the address of its source, below 0 if it is none. A chunk has sources of one group.
+#define SOFTENINGS (MOST_GROUPS * MOST_GROUPS)
+typedef struct {
+    GLOBAL const double *table;
+    // That of the first group by itself.
+    double softening2;
+    int all;
+    int with_sources;
+} Groups;
+
+FUNCTION Groups groups_of(const BlockRules *rules, GLOBAL const double *table)
+{
+    Groups groups;
+    groups.table = table;
+    groups.softening2 = table[0];
+    groups.all = GROUPS_OF_KERNELS > 1 ? rules->groups : 1;
+    groups.with_sources = GROUPS_OF_KERNELS > 1 ? rules->source_groups : 1;
+    return groups;
+}
+
+FUNCTION double softening2_of(const Groups *groups, int own, int other)
+{
+    return groups->all > 1 ? groups->table[own * MOST_GROUPS + other] : groups->softening2;
+}
+
+FUNCTION GLOBAL const int *place_of(const Groups *groups, int body)
+{
+    return (GLOBAL const int *)(groups->table + SOFTENINGS) + 2 * (long)body;
+}
+
+FUNCTION int group_of(const Groups *groups, int body)
+{
+    return groups->all > 1 ? place_of(groups, body)[0] : 0;
+}
+
+FUNCTION int address_of_source(const BlockRules *rules, const Groups *groups, int body)
+{
+    return groups->all > 1 ? place_of(groups, body)[1] : body < rules->sources ? body : -1;
+}
+
 FUNCTION int is_finite(double value)
 {
     return fabs(value) <= LARGEST_64;
@@ -84,9 +126,15 @@ schedule_bodies(GLOBAL const BlockRules *given, double now, long ticks, GLOBAL c
     }
 }
 
-// Writes a body of a block as a sink at the end of its step.
-FUNCTION void put_sink(const BlockRules *rules, uint block, int body, GLOBAL const double *bodies, GLOBAL double *sink,
-    GLOBAL uint *outcome)
+// The place of a sink of the sources of a group, in doubles.
+FUNCTION long place_of_sink(const BlockRules *rules, int group, int sink)
+{
+    return ((long)group * rules->bodies + sink) * SINK_NUMBERS;
+}
+
+// Writes a body of a block as a sink of the sources of each group at the end of its step.
+FUNCTION void put_sink(const BlockRules *rules, const Groups *groups, uint block, int body, GLOBAL const double *bodies,
+    int number, GLOBAL double *sinks, GLOBAL uint *outcome)
 {
     const int axis = first_axis();
     const MovingBody moving = load_body(bodies + (long)body * BODY_NUMBERS);
@@ -94,9 +142,14 @@ FUNCTION void put_sink(const BlockRules *rules, uint block, int body, GLOBAL con
         BodyPair index;
         index.bodies[0] = body;
         index.bodies[1] = 0;
-        sink[0] = index.number;
-        sink[1] = rules->softening2;
-        sink[2] = 0.0;
+        const int own = group_of(groups, body);
+        UNROLL_BY(1)
+        for (int group = 0; group < groups->with_sources; ++group) {
+            GLOBAL double *const sink = sinks + place_of_sink(rules, group, number);
+            sink[0] = index.number;
+            sink[1] = softening2_of(groups, own, group);
+            sink[2] = 0.0;
+        }
     }
     int is_good = 1;
     UNROLL
@@ -104,7 +157,9 @@ FUNCTION void put_sink(const BlockRules *rules, uint block, int body, GLOBAL con
         UNROLL
         for (int k = 0; k < AXES; ++k) {
             const double value = series(moving.motion + n, ORDER - n, k, moving.step, 0);
-            sink[3 + 3 * n + axis + k] = value;
+            UNROLL_BY(1)
+            for (int group = 0; group < groups->with_sources; ++group)
+                sinks[place_of_sink(rules, group, number) + 3 + 3 * n + axis + k] = value;
             is_good &= n == 0 ? fabs(value) <= rules->largest_position : is_finite(value);
         }
     }
@@ -196,8 +251,8 @@ FUNCTION int find_set(GLOBAL const uint *counts, LOCAL_POINTER int *lowest)
 }
 
 // Takes the bodies of some words of a set, ascending, and predicts them as sinks of a block.
-FUNCTION void take_words(const BlockRules *rules, GLOBAL const uint *set, int first, int end, uint block,
-    GLOBAL const double *bodies, GLOBAL int *members, GLOBAL double *sinks, GLOBAL uint *outcome, LOCAL_POINTER int *numbers)
+FUNCTION void take_words(const BlockRules *rules, const Groups *groups, GLOBAL const uint *set, int first, int end,
+    uint block, GLOBAL const double *bodies, GLOBAL int *members, GLOBAL double *sinks, GLOBAL uint *outcome, LOCAL_POINTER int *numbers)
 {
     int earlier = 0;
     for (int word = THREAD; word < first; word += STEP_THREADS)
@@ -216,7 +271,7 @@ FUNCTION void take_words(const BlockRules *rules, GLOBAL const uint *set, int fi
     }
     SYNC;
     for (int sink = earlier + body_of_thread(); sink < place; sink += STEP_THREADS / THREADS_OF_BODY)
-        put_sink(rules, block, members[sink], bodies, sinks + (long)sink * SINK_NUMBERS, outcome);
+        put_sink(rules, groups, block, members[sink], bodies, sink, sinks, outcome);
 }
 
 FUNCTION GLOBAL volatile double *note_of(GLOBAL volatile double *notes, uint block)
@@ -268,7 +323,7 @@ FUNCTION void tell_done(int tells, GLOBAL volatile double *notes, const BlockSta
 // Takes the bodies that are due next. A thread block has the bodies of WORDS_OF_BLOCK words of the
 // set; the first one tells the host.
 KERNEL(STEP_THREADS, 1)
-take_block(GLOBAL const BlockRules *given, int parts, GLOBAL const BlockState *before, GLOBAL BlockState *taken,
+take_block(GLOBAL const BlockRules *given, GLOBAL const double *table, int parts, GLOBAL const BlockState *before, GLOBAL BlockState *taken,
     GLOBAL const double *bodies, GLOBAL const uint *sets, GLOBAL const uint *counts, GLOBAL uint *outcome,
     GLOBAL const double *nearest, GLOBAL int *members, GLOBAL double *sinks, GLOBAL volatile double *notes)
 {
@@ -291,5 +346,6 @@ take_block(GLOBAL const BlockRules *given, int parts, GLOBAL const BlockState *b
     tell_done(is_first, notes, &last, parts, nearest, bodies, outcome, distances, numbers);
     const int words = WORDS_OF_SET(rules.bodies), first = is_first ? 0 : (BLOCK - 1) * WORDS_OF_BLOCK;
     const int end = is_first ? 0 : first + WORDS_OF_BLOCK < words ? first + WORDS_OF_BLOCK : words;
-    take_words(&rules, sets + (long)set * words, first, end, due.sequence, bodies, members, sinks, outcome, numbers);
+    const Groups groups = groups_of(&rules, table);
+    take_words(&rules, &groups, sets + (long)set * words, first, end, due.sequence, bodies, members, sinks, outcome, numbers);
 }

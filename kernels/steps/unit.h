@@ -1,4 +1,5 @@
-// The kernels of block steps that stay on the device, of one order and precision.
+// The kernels of block steps that stay on the device, of one order and precision, and of bodies in up to
+// GROUPS_OF_KERNELS groups: one, or as many as a device steps.
 
 #include "generated/steps.h"
 #include "arrays/add_term.h"

@@ -22,9 +22,9 @@ use kyoho_lists::gpu::plan::{
     LISTED_OWN, LISTED_RANGES,
 };
 use kyoho_lists::gpu::units::UNIT_THREADS;
-use kyoho_methods::block_steps::{ROOT_TURNS, WATCHED};
+use kyoho_methods::block_steps::{MOST_GROUPS, ROOT_TURNS, WATCHED};
 use kyoho_methods::gpu::chunks::NOWHERE;
-use kyoho_methods::gpu::constants::{defines, defines_of_lists, unit_of_lists, unit_of_steps};
+use kyoho_methods::gpu::constants::{defines, defines_of_lists, defines_of_steps, unit_of_lists, unit_of_steps};
 use kyoho_methods::gpu::shapes::{END_SINKS, SHAPES, SHORT};
 use kyoho_methods::gpu::sources::FETCH_THREADS;
 use kyoho_methods::gpu::tuning::LIST_THREADS;
@@ -136,6 +136,7 @@ fn steps() -> String {
         ("CHAIN_RESIDENT", CHAIN_RESIDENT),
         ("CHAIN_END_SINKS", CHAIN_END_SINKS),
         ("MOST_PLANS", MOST_PLANS),
+        ("MOST_GROUPS", MOST_GROUPS),
         ("BODIES_OF_BLOCK", BODIES_OF_BLOCK),
         ("CHAINED_FEW", CHAINED[0]),
         ("CHAINED_MORE", CHAINED[1]),
@@ -170,12 +171,17 @@ fn units() -> String {
     let full = with_kernels().filter(|entry| !entry.is_regular());
     let lists = full.map(|entry| unit(unit_of_lists(entry), defines_of_lists(entry), &of_lists(entry.order as i32)));
     // Those without chains are much alike.
-    let of_steps = |entry: &Interaction| {
-        let pack = if has_chains(entry) { "" } else { " \"pack\": \"steps\"," };
-        format!("{pack} \"files\": [{}],", quoted(&FILES_OF_STEPS))
+    let of_steps = |entry: &Interaction, groups: usize| {
+        let pack = match (has_chains(entry), groups) {
+            (true, _) => "",
+            (false, 1) => " \"pack\": \"steps\",",
+            _ => " \"pack\": \"group_steps\",",
+        };
+        let (name, defines) = (unit_of_steps(entry, groups), defines_of_steps(entry, groups));
+        unit(name, defines, &format!("{pack} \"files\": [{}],", quoted(&FILES_OF_STEPS)))
     };
     let steps = with_kernels().filter(|entry| !entry.is_regular() && entry.order > Order::Second);
-    let steps = steps.map(|entry| unit(unit_of_steps(entry), defines(entry), &of_steps(entry)));
+    let steps = steps.flat_map(|entry| [1, MOST_GROUPS].map(|groups| of_steps(entry, groups)));
     let arrays = format!("    {{ \"name\": \"arrays\", \"files\": [{}] }}", quoted(&FILES_OF_ARRAYS));
     let of_trees =
         |unit: &str| format!(" \"files\": [{}],", quoted(&["prelude_cuda.h", "generated/constants.h", unit]));

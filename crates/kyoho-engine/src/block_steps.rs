@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kyoho_core::{Error, MAX_DERIVATIVES, Result};
 use kyoho_hal::Backend;
-use kyoho_methods::block_steps::{AddedForces, BODY_HEAD, Beginning, BlockSteps, StepRules, body_numbers};
+use kyoho_methods::block_steps::{AddedForces, BODY_HEAD, Beginning, BlockSteps, StepGroups, StepRules, body_numbers};
 
 use super::{Stepper, System};
 
@@ -37,16 +37,16 @@ impl System {
         is_for_device && self.devices.block_steps().is_some()
     }
 
-    /// Brings bodies to the device, which steps by these rules from then on, with forces beside those
-    /// of pairs if there are any; their sources were written before, each at the address of its body.
-    /// The units of pairs are chosen here.
+    /// Brings bodies in groups to the device, which steps by these rules from then on, with forces beside
+    /// those of pairs if there are any; their sources were written before, each at its address. The units
+    /// of pairs are chosen here.
     ///
     /// The host does not have what becomes of the sources: all have to be written anew after
     /// [`System::end_block_steps`].
     pub fn begin_block_steps(
         &mut self,
         rules: &StepRules,
-        added: Option<&Arc<AddedForces>>,
+        (groups, added): (&StepGroups, Option<&Arc<AddedForces>>),
         bodies: &[f64],
     ) -> Result<&mut dyn BlockSteps> {
         self.require_no_block("begin_block_steps")?;
@@ -65,7 +65,7 @@ impl System {
         let units = sources.units(&largest, &self.interaction);
         let none = || Error::Internal { what: "the device makes no block steps".into() };
         let device = self.devices.block_steps().ok_or_else(none)?;
-        device.begin(&Beginning { sources, rules, units, added }, bodies)?;
+        device.begin(&Beginning { sources, rules, units, added, groups }, bodies)?;
         Ok(device)
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use kyoho_core::{Nearest, Result, Sources, Units};
+use kyoho_core::{CHUNK, Nearest, Result, Sources, Units, memory};
 
 /// The most sinks of a block of which the two bodies that are nearest to each other are watched. Close
 /// pairs have short steps, with few others.
@@ -42,8 +42,6 @@ pub struct StepRules {
     pub ticks: f64,
     /// How many of the bodies, the first ones, are sources.
     pub sources: usize,
-    /// The squared softening.
-    pub softening2: f64,
     /// The accuracy parameter of the criterion.
     pub eta: f64,
     /// That of the criterion of order 4 beside it, in orders above 4.
@@ -54,6 +52,44 @@ pub struct StepRules {
     pub limits: [f64; 2],
     /// The distance below which two bodies have an encounter; 0 if nobody asks for these.
     pub approach: f64,
+}
+
+/// The most groups of bodies that a device steps: it has the sinks of a block once for the sources of
+/// each.
+pub const MOST_GROUPS: usize = 4;
+
+/// Groups of bodies, each with a softening and sources of its own. Those that have sources come first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepGroups {
+    /// The number of groups, up to [`MOST_GROUPS`].
+    pub count: usize,
+    /// The squared softenings of the bodies of each by the sources of each.
+    pub softenings2: [[f64; MOST_GROUPS]; MOST_GROUPS],
+    /// The number of sources of each group that has some.
+    pub sources: Vec<usize>,
+    /// The group of each body, and the address of its source, or -1 if it is none. There are none where
+    /// there is one group: addresses are the numbers of bodies then.
+    pub places: Vec<[i32; 2]>,
+}
+
+impl StepGroups {
+    /// Returns the one group of all bodies, with so many sources.
+    pub fn one(softening2: f64, sources: usize) -> Result<StepGroups> {
+        let mut of_groups = memory::room(1, "the sources of groups")?;
+        of_groups.push(sources);
+        let softenings2 = [[softening2; MOST_GROUPS]; MOST_GROUPS];
+        Ok(StepGroups { count: 1, softenings2, sources: of_groups, places: Vec::new() })
+    }
+
+    /// Returns the first address of the sources of each group, and of one behind them. Each begins a chunk.
+    pub fn first_addresses(&self) -> impl Iterator<Item = usize> {
+        let mut end = 0;
+        self.sources.iter().chain(&[0]).map(move |sources| {
+            let first = end;
+            end = first + sources.next_multiple_of(CHUNK);
+            first
+        })
+    }
 }
 
 /// A kernel that adds to the forces of a block's bodies before they are advanced: a text for each
@@ -122,6 +158,8 @@ pub struct Beginning<'a> {
     pub units: Units,
     /// The forces beside those of pairs, if there are any.
     pub added: Option<&'a Arc<AddedForces>>,
+    /// The groups of bodies.
+    pub groups: &'a StepGroups,
 }
 
 /// A device that makes block steps. After an error all has ended, and the host has to begin again.

@@ -333,24 +333,60 @@ body
     assert!(message.contains("FieldNotFinite") && message.contains("wall"), "{message}");
 }
 
+/// Returns groups with these softenings, to which [`cluster`]'s bodies belong by turns.
+fn groups(softenings: &[f64]) -> Groups {
+    let mut groups = Groups::one(softenings[0]);
+    for softening in &softenings[1..] {
+        groups.add(*softening).unwrap();
+    }
+    groups.reserve(120).unwrap();
+    (0..120).for_each(|place| groups.push(Member::of(place % softenings.len())));
+    groups
+}
+
 #[test]
-fn the_host_makes_the_steps_of_bodies_in_groups() {
+fn a_device_makes_the_steps_of_few_groups_that_feel_all() {
     if !has_opencl() {
         return;
     }
-    let run = |stepper: Stepper| {
-        let mut groups = Groups::one(1.0 / 64.0);
-        groups.add(1.0 / 16.0).unwrap();
+    // Every third body has no mass: of three groups those of the first one, of others some of each.
+    for softenings in [&[1.0 / 64.0, 1.0 / 16.0][..], &[0.0, 1.0 / 16.0, 1.0 / 8.0], &[0.01, 0.0, 0.02, 0.1]] {
+        let run = |stepper, fails| run_in((Fields::default(), Some(groups(softenings))), &[0], stepper, fails, true);
+        let (bodies, counts, of_host) = run(Stepper::Host, usize::MAX);
+        let (.., calls) = run(Stepper::Device, usize::MAX);
+        assert!(of_host == 0 && calls > 20, "{calls} calls");
+        for fails in [usize::MAX, 0, 1, 2, 17, calls / 2, calls] {
+            let (found, found_counts, _) = run(Stepper::Device, fails);
+            assert!(found == bodies, "other bodies of {softenings:?} where call {fails} of {calls} fails");
+            assert_eq!(found_counts.steps, counts.steps, "of {softenings:?} where call {fails} fails");
+        }
+    }
+}
+
+#[test]
+fn the_host_makes_the_steps_of_groups_that_do_not_feel_all_or_are_many() {
+    if !has_opencl() {
+        return;
+    }
+    let tracers = || {
+        let mut groups = groups(&[1.0 / 64.0, 1.0 / 16.0]);
         groups.set_feels(0, 1, false);
-        groups.reserve(120).unwrap();
-        (0..120).for_each(|place| groups.push(Member::of(place % 2)));
-        run_in((Fields::default(), Some(groups)), &[0], stepper, usize::MAX, true)
+        groups
     };
-    let (on_host, on_device) = (run(Stepper::Host), run(Stepper::Device));
-    assert!(on_device.2 == 0 && on_host == on_device);
+    let many = || groups(&[0.01, 0.02, 0.03, 0.04, 0.05]);
+    let own = || {
+        let mut groups = groups(&[0.01, 0.02]);
+        groups.set(7, Member { group: 0, own_softening: Some(0.03) });
+        groups
+    };
+    for make in [&tracers as &dyn Fn() -> Groups, &many, &own] {
+        let run = |stepper| run_in((Fields::default(), Some(make())), &[0], stepper, usize::MAX, true);
+        let (on_host, on_device) = (run(Stepper::Host), run(Stepper::Device));
+        assert!(on_device.2 == 0 && on_host == on_device);
+    }
     // Of 80 bodies with mass 40 are felt by all, and the others by half of the bodies.
-    let all = self::run(Stepper::Host, usize::MAX, true);
-    assert!(on_host.0 != all.0 && on_host.1.interactions < on_host.1.steps * 80, "{:?}", on_host.1);
+    let of_tracers = run_in((Fields::default(), Some(tracers())), &[0], Stepper::Device, usize::MAX, true).1;
+    assert!(of_tracers.interactions < of_tracers.steps * 80, "{of_tracers:?}");
 }
 
 /// Returns what [`run_in`] does where two bodies fly past each other, as a subsystem meanwhile. The first

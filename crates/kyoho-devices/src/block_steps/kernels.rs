@@ -4,10 +4,10 @@ use bytemuck::bytes_of;
 
 use kyoho_core::{Error, Interaction, Precision, Result};
 use kyoho_hal::gpu::{Address, Argument, Gpu, Launch};
-use kyoho_methods::block_steps::body_numbers;
+use kyoho_methods::block_steps::{MOST_GROUPS, body_numbers};
 use kyoho_methods::gpu::code;
 use kyoho_methods::gpu::sources::StoreAddresses;
-use kyoho_methods::gpu::step::{BlockPiece, Step};
+use kyoho_methods::gpu::step::BlockPiece;
 
 /// The threads of a thread block.
 pub const STEP_THREADS: usize = 128;
@@ -31,7 +31,7 @@ pub const NEAREST_NUMBERS: usize = 2;
 pub const CHAINED: [usize; 3] = [1, 3, 6];
 /// The most thread blocks of a chain on a multiprocessor, which bound the registers of a thread.
 pub const CHAIN_RESIDENT: usize = 2;
-/// The most plans of sums of a chain.
+/// The most plans of sums of a chain for the sources of a group.
 pub const MOST_PLANS: usize = 48;
 /// The sinks that a thread block of a chain ends at a time.
 #[cfg(test)]
@@ -42,6 +42,8 @@ pub const BODIES_OF_BLOCK: usize = 32;
 const MOST_BLOCKS: usize = 512;
 
 const NAMES: [&str; 3] = ["schedule_bodies", "take_block", "advance_block"];
+/// That of several groups.
+const NAME_OF_GROUPS: &str = "add_group";
 /// That of chains.
 const NAME_OF_CHAINS: &str = "run_chain";
 
@@ -50,6 +52,8 @@ const NAME_OF_CHAINS: &str = "run_chain";
 pub struct StepAddresses<A> {
     /// The rules.
     pub rules: A,
+    /// The groups: the squared softenings, and the group of each body with the address of its source.
+    pub groups: A,
     /// The bodies.
     pub bodies: A,
     /// The sets.
@@ -60,8 +64,10 @@ pub struct StepAddresses<A> {
     pub outcome: A,
     /// The nearest pairs of the block.
     pub nearest: A,
-    /// The plans of sums in chains.
+    /// The plans of sums in chains, those of each group of sources.
     pub plans: A,
+    /// What the forces of all blocks by each group of sources have in common.
+    pub forces: A,
     /// The notes to the host.
     pub notes: A,
     /// The sources.
@@ -85,11 +91,13 @@ pub struct TakenAddresses<A> {
     pub sinks: A,
 }
 
-/// The kernels of an interaction.
+/// The kernels of an interaction, of bodies in one group or in several.
 pub struct Kernels<G: Gpu> {
     schedule: G::Kernel,
     take: G::Kernel,
     advance: G::Kernel,
+    /// That which adds the forces of several groups.
+    add: Option<G::Kernel>,
     /// That of chains, with the thread blocks that the device holds at once.
     chain: Option<(G::Kernel, usize)>,
 }
@@ -105,13 +113,17 @@ pub fn words_of_set(bodies: usize) -> usize {
 }
 
 impl<G: Gpu> Kernels<G> {
-    /// Loads the kernels.
-    pub fn new(gpu: &G, interaction: &Interaction) -> Result<Kernels<G>> {
+    /// Loads the kernels of bodies in so many groups.
+    pub fn new(gpu: &G, interaction: &Interaction, groups: usize) -> Result<Kernels<G>> {
         let has_chains = gpu.properties().can_wait && has_chains(interaction);
-        let names = if has_chains { [&NAMES[..], &[NAME_OF_CHAINS]].concat() } else { NAMES.to_vec() };
-        let mut kernels = code::load_steps(gpu, interaction, &names)?.into_iter();
+        let mut names = NAMES.to_vec();
+        names.extend((groups > 1).then_some(NAME_OF_GROUPS));
+        names.extend(has_chains.then_some(NAME_OF_CHAINS));
+        let most = if groups > 1 { MOST_GROUPS } else { 1 };
+        let mut kernels = code::load_steps(gpu, (interaction, most), &names)?.into_iter();
         let mut next = || kernels.next().expect("a kernel for each name");
         let (schedule, take, advance) = (next(), next(), next());
+        let add = (groups > 1).then(&mut next);
         let mut chain = None;
         if has_chains {
             let kernel = next();
@@ -120,7 +132,12 @@ impl<G: Gpu> Kernels<G> {
             let blocks = gpu.properties().multiprocessors * resident.min(CHAIN_RESIDENT);
             chain = (blocks > 1).then_some((kernel, blocks));
         }
-        Ok(Kernels { schedule, take, advance, chain })
+        Ok(Kernels { schedule, take, advance, add, chain })
+    }
+
+    /// Whether they are for bodies in so many groups.
+    pub fn are_for(&self, groups: usize) -> bool {
+        self.add.is_some() == (groups > 1)
     }
 
     /// Returns the number of thread blocks of a chain, if there are chains.
@@ -171,6 +188,7 @@ impl<G: Gpu> Kernels<G> {
         let parts = parts as i32;
         let arguments = [
             Argument::Memory(memory.rules),
+            Argument::Memory(memory.groups),
             Argument::Bytes(bytes_of(&parts)),
             Argument::Memory(before.state),
             Argument::Memory(taken.state),
@@ -191,6 +209,30 @@ impl<G: Gpu> Kernels<G> {
         unsafe { gpu.launch(queue, launch) }
     }
 
+    /// Adds the results of a piece of a block, by the sources of the first group or of another one, to
+    /// those of all, which have room for `stride` sinks.
+    ///
+    /// # Safety
+    /// See [`Kernels::schedule`].
+    pub unsafe fn add(
+        &mut self,
+        (gpu, queue): (&G, &G::Queue),
+        (piece, results): (&BlockPiece, Address<G>),
+        (is_first, stride): (bool, usize),
+        all: Address<G>,
+    ) -> Result<()> {
+        let numbers = [i32::from(is_first), stride as i32];
+        let [is_first, stride] = [&numbers[0], &numbers[1]].map(|number| Argument::Bytes(bytes_of(number)));
+        let arguments =
+            [Argument::Bytes(bytes_of(piece)), is_first, stride, Argument::Memory(results), Argument::Memory(all)];
+        let blocks = (piece.sinks as usize).div_ceil(STEP_THREADS);
+        let none = || Error::Internal { what: "these block steps are of one group".into() };
+        let kernel = self.add.as_mut().ok_or_else(none)?;
+        let launch = Launch { kernel, blocks, threads: STEP_THREADS, overlaps: true, arguments: &arguments };
+        // SAFETY: the caller's promise; the arguments are those of the kernel.
+        unsafe { gpu.launch(queue, launch) }
+    }
+
     /// Advances the bodies of a piece of a block, whose results are there.
     ///
     /// # Safety
@@ -204,6 +246,7 @@ impl<G: Gpu> Kernels<G> {
     ) -> Result<()> {
         let arguments = [
             Argument::Memory(memory.rules),
+            Argument::Memory(memory.groups),
             Argument::Bytes(bytes_of(piece)),
             Argument::Memory(taken.state),
             Argument::Memory(taken.members),
@@ -223,15 +266,14 @@ impl<G: Gpu> Kernels<G> {
         unsafe { gpu.launch(queue, launch) }
     }
 
-    /// Makes some block steps, whatever their sizes, by so many thread blocks; `forces` is what they
-    /// have in common. The first block is the one that was taken in this turn of the two.
+    /// Makes some block steps, whatever their sizes, by so many thread blocks. The first block is the one
+    /// that was taken in this turn of the two.
     ///
     /// # Safety
     /// See [`Kernels::schedule`].
     pub unsafe fn run_chain(
         &mut self,
         (gpu, queue): (&G, &G::Queue),
-        forces: &Step,
         (turn, steps, blocks): (i32, i32, usize),
         memory: &StepAddresses<Address<G>>,
         taken: &[TakenAddresses<Address<G>>; 2],
@@ -241,8 +283,8 @@ impl<G: Gpu> Kernels<G> {
         let [even, odd] = taken;
         let none = || Error::Internal { what: "the device makes no chains of block steps".into() };
         let (kernel, _) = self.chain.as_mut().ok_or_else(none)?;
-        let head = [Argument::Memory(memory.rules)];
-        let values = [bytes_of(forces), bytes_of(&turn), bytes_of(&steps)].map(Argument::Bytes);
+        let head = [memory.rules, memory.groups, memory.forces].map(Argument::Memory);
+        let values = [bytes_of(&turn), bytes_of(&steps)].map(Argument::Bytes);
         let memory = [
             memory.plans,
             even.state,

@@ -9,13 +9,14 @@ mod added;
 mod begin;
 pub mod kernels;
 
-use kyoho_core::{Error, Nearest, Result, memory};
+use kyoho_core::sinks::width;
+use kyoho_core::{Error, Interaction, Nearest, Result, memory};
 use kyoho_hal::gpu::{Address, DeviceMemory, Event, Gpu, HostMemory, Mapped, Place};
 use kyoho_hal::grow_buffer::GrowBuffer;
 use kyoho_methods::block_steps::{AdvancedBlock, Beginning, BlockOutcome, BlockSteps, DueBlock, body_numbers};
 use kyoho_methods::gpu::columns::PieceResults;
 use kyoho_methods::gpu::outbox::wait_for_flag;
-use kyoho_methods::gpu::step::{BlockPiece, BlockRules, BlockState, Step};
+use kyoho_methods::gpu::step::{BlockPiece, BlockRules, BlockState, PredictionTarget, Step};
 
 use super::gpu::GpuDevice;
 use added::Added;
@@ -49,7 +50,10 @@ struct Taken<G: Gpu> {
 /// The memory and the state of block steps.
 pub struct StepWork<G: Gpu> {
     kernels: Kernels<G>,
+    /// Those for bodies in several groups, or in one, whichever are not in use.
+    other_kernels: Option<Kernels<G>>,
     given: G::Memory,
+    groups: GrowBuffer<G>,
     bodies: GrowBuffer<G>,
     sets: GrowBuffer<G>,
     counts: G::Memory,
@@ -57,6 +61,7 @@ pub struct StepWork<G: Gpu> {
     have_come: G::Memory,
     nearest: GrowBuffer<G>,
     plans: GrowBuffer<G>,
+    forces_on_device: GrowBuffer<G>,
     partial_sums: [GrowBuffer<G>; 3],
     results: GrowBuffer<G>,
     taken: [Taken<G>; 2],
@@ -66,8 +71,10 @@ pub struct StepWork<G: Gpu> {
     /// The ends of the copies of notes, where they are copied.
     copied: Vec<Option<G::Event>>,
     rules: BlockRules,
-    /// All that is the same for the forces of every block.
-    forces: Step,
+    /// All that is the same for the forces of every block, by the sources of each group.
+    forces: Vec<Step>,
+    /// The results of a block by all groups, where there are several.
+    of_all: GrowBuffer<G>,
     /// Whether more integrators share the device than the host has processors.
     is_crowded: bool,
     /// The thread blocks of a chain.
@@ -89,7 +96,8 @@ fn turn(sequence: u32) -> usize {
 }
 
 impl<G: Gpu> StepWork<G> {
-    fn new(device: &GpuDevice<G>) -> Result<StepWork<G>> {
+    /// Makes them for bodies in so many groups.
+    fn new(device: &GpuDevice<G>, groups: usize) -> Result<StepWork<G>> {
         let gpu = &device.on.gpu;
         let buffer = || GrowBuffer::new(gpu, WHAT);
         let taken = || -> Result<Taken<G>> {
@@ -101,8 +109,10 @@ impl<G: Gpu> StepWork<G> {
         let mut copied = Vec::new();
         memory::lengthen(&mut copied, if is_mapped { 0 } else { NOTES }, WHAT, || None)?;
         Ok(StepWork {
-            kernels: Kernels::new(gpu, &device.on.options.interaction)?,
+            kernels: Kernels::new(gpu, &device.on.options.interaction, groups)?,
+            other_kernels: None,
             given: gpu.allocate(size_of::<BlockRules>(), WHAT)?,
+            groups: buffer()?,
             bodies: buffer()?,
             sets: buffer()?,
             counts: gpu.allocate(4 * SETS, WHAT)?,
@@ -110,6 +120,7 @@ impl<G: Gpu> StepWork<G> {
             have_come: gpu.allocate(size_of::<u64>(), WHAT)?,
             nearest: buffer()?,
             plans: buffer()?,
+            forces_on_device: buffer()?,
             partial_sums: [buffer()?, buffer()?, buffer()?],
             results: buffer()?,
             taken: [taken()?, taken()?],
@@ -117,7 +128,8 @@ impl<G: Gpu> StepWork<G> {
             notes_on_device: if is_mapped { None } else { Some(gpu.allocate(bytes_of_notes, WHAT)?) },
             copied,
             rules: BlockRules::default(),
-            forces: Step::default(),
+            forces: Vec::new(),
+            of_all: buffer()?,
             is_crowded: false,
             blocks_of_chain: 0,
             due: 0,
@@ -126,6 +138,18 @@ impl<G: Gpu> StepWork<G> {
             sinks: [0; 2],
             added: None,
         })
+    }
+
+    /// Uses the kernels for bodies in so many groups from now on.
+    fn use_kernels(&mut self, gpu: &G, interaction: &Interaction, groups: usize) -> Result<()> {
+        if !self.kernels.are_for(groups) {
+            let others = match self.other_kernels.take() {
+                Some(others) => others,
+                None => Kernels::new(gpu, interaction, groups)?,
+            };
+            self.other_kernels = Some(std::mem::replace(&mut self.kernels, others));
+        }
+        Ok(())
     }
 
     /// Returns the bytes of host memory.
@@ -141,12 +165,14 @@ impl<G: Gpu> StepWork<G> {
         };
         StepAddresses {
             rules: self.given.address(),
+            groups: self.groups.0.address(),
             bodies: self.bodies.0.address(),
             sets: self.sets.0.address(),
             counts: self.counts.address(),
             outcome: self.outcome.address(),
             nearest: self.nearest.0.address(),
             plans: self.plans.0.address(),
+            forces: self.forces_on_device.0.address(),
             notes,
             store: device.on.store.addresses(),
             partial_sums: [0, 1, 2].map(|column: usize| self.partial_sums[column].0.address()),
@@ -222,10 +248,7 @@ impl<G: Gpu> GpuDevice<G> {
     /// has no sources.
     fn on_steps<T>(&mut self, act: impl FnOnce(&mut GpuDevice<G>, &mut StepWork<G>) -> Result<T>) -> Result<T> {
         let _caller = self.on.gpu.enter()?;
-        let mut steps = match self.steps.take() {
-            Some(steps) => steps,
-            None => kyoho_hal::boxed(StepWork::new(self)?, WHAT)?,
-        };
+        let mut steps = self.steps.take().ok_or_else(none_begun)?;
         let done = act(self, &mut steps);
         self.steps = Some(steps);
         done.inspect_err(|_| self.give_up())
@@ -244,22 +267,12 @@ impl<G: Gpu> GpuDevice<G> {
 
     fn advance_block(&mut self, steps: &mut StepWork<G>, (due, now): (&DueBlock, f64), values: &[u64]) -> Result<()> {
         let taken = steps.taken(steps.due);
-        let mut of_block = steps.forces;
-        of_block.target.time = now * steps.rules.interval;
-        self.on.have_changed();
-        steps.pieces = self.direct.sum_on_device(&mut self.on, &of_block, (taken.sinks, due.sinks))?;
+        steps.pieces = self.sum_block(steps, (taken.sinks, due.sinks), now)?;
         let addresses = steps.addresses(self);
         let on = (&self.on.gpu, &self.on.queues[0]);
         let mut parts = 0;
         for piece in &steps.pieces {
-            let of_kernel = BlockPiece {
-                sinks: piece.sinks as i32,
-                first: piece.first_sink as i32,
-                stride: piece.stride as i32,
-                results_from: piece.from as i32,
-                first_part: parts as i32,
-                reserved: 0,
-            };
+            let of_kernel = block_piece(piece, parts);
             if let Some(added) = &mut steps.added {
                 // SAFETY: there are so many sinks and results.
                 unsafe { added.add(on, (&of_kernel, piece.results), taken.sinks, values)? };
@@ -274,6 +287,48 @@ impl<G: Gpu> GpuDevice<G> {
         Ok(())
     }
 
+    /// Begins to sum the forces of a block of so many sinks at a time, and returns where they will be.
+    fn sum_block(
+        &mut self,
+        steps: &mut StepWork<G>,
+        (sinks, count): (Address<G>, usize),
+        now: f64,
+    ) -> Result<Vec<PieceResults<Address<G>>>> {
+        let interaction = self.on.options.interaction.clone();
+        let (time, bodies) = (now * steps.rules.interval, steps.rules.bodies as usize);
+        let is_one = steps.forces.len() == 1;
+        if !is_one {
+            for forces in &steps.forces {
+                self.direct.divide_on_device(&mut self.on, forces.chunks as usize, count)?;
+            }
+        }
+        for (group, &forces) in steps.forces.iter().enumerate() {
+            let sinks_from = (group * bodies * width(&interaction)) as i32;
+            let target = PredictionTarget { time, ..forces.target };
+            self.on.have_changed();
+            let of_group = Step { target, sinks_from, ..forces };
+            let pieces = self.direct.sum_on_device(&mut self.on, &of_group, (sinks, count))?;
+            if is_one {
+                return Ok(pieces);
+            }
+            for piece in &pieces {
+                let (of_kernel, of) = (block_piece(piece, 0), (group == 0, count));
+                let on = (&self.on.gpu, &self.on.queues[0]);
+                // SAFETY: there is room for the results of all bodies.
+                unsafe { steps.kernels.add(on, (&of_kernel, piece.results), of, steps.of_all.0.address())? };
+            }
+        }
+        let mut all = memory::room(1, WHAT)?;
+        all.push(PieceResults {
+            results: steps.of_all.0.address(),
+            from: 0,
+            first_sink: 0,
+            sinks: count,
+            stride: count,
+        });
+        Ok(all)
+    }
+
     fn begin_chain(&mut self, steps: &mut StepWork<G>) -> Result<usize> {
         let first = steps.last;
         self.on.have_changed();
@@ -282,7 +337,7 @@ impl<G: Gpu> GpuDevice<G> {
         let on = (&self.on.gpu, &self.on.queues[0]);
         let steps_of = (turn(first) as i32, CHAIN as i32, steps.blocks_of_chain);
         // SAFETY: there is room for all bodies; memory is dropped after the queue has ended.
-        unsafe { steps.kernels.run_chain(on, &steps.forces, steps_of, &memory, &taken)? };
+        unsafe { steps.kernels.run_chain(on, steps_of, &memory, &taken)? };
         steps.last = first.wrapping_add(CHAIN);
         Ok(CHAIN as usize)
     }
@@ -318,9 +373,22 @@ impl<G: Gpu> GpuDevice<G> {
         for piece in &steps.pieces {
             let from = 8 * (piece.from + piece.stride * interaction.n_outputs);
             let to = &mut block.nearest[piece.first_sink..][..piece.sinks];
-            self.fetch(self.on.kept_results(), from, to)?;
+            let results = if steps.forces.len() > 1 { &steps.of_all.0 } else { self.on.kept_results() };
+            self.fetch(results, from, to)?;
         }
         Ok(block)
+    }
+}
+
+/// Returns a piece of a block as kernels see it, whose bodies make parts of the block from this one on.
+fn block_piece<A>(piece: &PieceResults<A>, first_part: usize) -> BlockPiece {
+    BlockPiece {
+        sinks: piece.sinks as i32,
+        first: piece.first_sink as i32,
+        stride: piece.stride as i32,
+        results_from: piece.from as i32,
+        first_part: first_part as i32,
+        reserved: 0,
     }
 }
 
@@ -330,6 +398,10 @@ fn none_begun() -> Error {
 
 impl<G: Gpu> BlockSteps for GpuDevice<G> {
     fn begin(&mut self, begin: &Beginning, bodies: &[f64]) -> Result<()> {
+        if self.steps.is_none() {
+            let _caller = self.on.gpu.enter()?;
+            self.steps = Some(kyoho_hal::boxed(StepWork::new(self, begin.groups.count)?, WHAT)?);
+        }
         self.on_steps(|device, steps| {
             device.end_all();
             steps.added = Added::kept(steps.added.take(), &device.on.gpu, begin.added)?;

@@ -247,8 +247,30 @@ impl<G: Gpu> DirectSums<G> {
         if block.in_parts { Ok(()) } else { self.sum_pieces(on, Some(block), later, assignment.sinks.len()) }
     }
 
+    /// Divides a block of so many sinks that are on the device into pieces, for so many chunks of sources
+    /// there, and makes room for its sums. Returns its plan and its launch shape. Nothing that was begun
+    /// may be under way.
+    pub fn divide_on_device(
+        &mut self,
+        on: &mut GpuSources<G>,
+        chunks: usize,
+        count: usize,
+    ) -> Result<(ReductionPlan, usize)> {
+        let interaction = on.options.interaction.clone();
+        self.assignment = Assignment::whole(count);
+        let (plan, shape) = self.choose(&on.options, count, &self.assignment.clone(), chunks, false);
+        self.divide(&interaction, (chunks, plan.segments), true)?;
+        self.outbox.make_room(&on.gpu, 0, self.pieces.len())?;
+        self.make_room_for_partial_sums(on, chunks, plan.segments)?;
+        on.inbox.make_room(&on.gpu, 0, 0)?;
+        on.store.make_room_for_predicted(&on.gpu)?;
+        on.kept(self.pieces.last().map_or(0, |piece| piece.results.end))?;
+        Ok((plan, shape))
+    }
+
     /// Begins the sums of sinks that are on the device, of the sources there. `of_block` has all that
-    /// is the same for every launch of the block. What is begun next in the first queue comes after
+    /// is the same for every launch of the block. Sums of other sources may be under way, if
+    /// [`DirectSums::divide_on_device`] has made room for these before. What is begun next in the first queue comes after
     /// them, and finds the results where the pieces say. The device hands none in.
     pub fn sum_on_device(
         &mut self,
@@ -256,17 +278,9 @@ impl<G: Gpu> DirectSums<G> {
         of_block: &Step,
         (sinks, count): (Address<G>, usize),
     ) -> Result<Vec<PieceResults<Address<G>>>> {
-        let (chunks, interaction) = (of_block.chunks as usize, on.options.interaction.clone());
-        self.assignment = Assignment::whole(count);
+        let (plan, shape) = self.divide_on_device(on, of_block.chunks as usize, count)?;
         (self.keeps_results, self.is_by_letter) = (true, false);
-        let (plan, shape) = self.choose(&on.options, count, &self.assignment.clone(), chunks, false);
-        self.divide(&interaction, (chunks, plan.segments), true)?;
-        let bytes_of_results = self.pieces.last().map_or(0, |piece| piece.results.end);
-        self.outbox.make_room(&on.gpu, 0, self.pieces.len())?;
-        self.make_room_for_partial_sums(on, chunks, plan.segments)?;
-        on.inbox.make_room(&on.gpu, 0, 0)?;
-        on.store.make_room_for_predicted(&on.gpu)?;
-        let results = on.kept(bytes_of_results)?.address();
+        let results = on.kept_results().address();
         let (segments, accumulators) = (plan.segments as i32, plan.accumulators as i32);
         let step = Step { segments, accumulators, ..*of_block };
         let (fetched, ended) = (None, Default::default());
@@ -326,7 +340,7 @@ impl<G: Gpu> DirectSums<G> {
         let is_small = numbers.len() + size_of_val(fresh.lines()) <= COPIED;
         let is_one_copy = is_first && by_force && is_small && on_device.is_none();
         let sinks_from = match on_device {
-            Some(_) => piece.sinks.start * width(interaction),
+            Some(_) => begun.step.sinks_from as usize + piece.sinks.start * width(interaction),
             None => at.start / size_of::<f64>(),
         };
         let mut step = Step {

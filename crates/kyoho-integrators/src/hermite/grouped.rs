@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kyoho_core::{Error, Forces, Interaction, Nearest, Result, Sink, memory};
+use kyoho_methods::block_steps::{self, StepGroups};
 use kyoho_ranks::SharedSystem;
 
 use crate::body::Body;
@@ -33,6 +34,8 @@ pub struct Grouped {
     addresses: Vec<u32>,
     /// The number of sources of each holder.
     sources: [usize; MOST_GROUPS],
+    /// The groups that have bodies, with a bit for each.
+    used: u16,
 }
 
 impl Grouped {
@@ -56,16 +59,64 @@ impl Grouped {
         self.of_numbers.clear();
         self.addresses.clear();
         self.sources = [0; MOST_GROUPS];
+        self.used = 0;
         memory::reserve(&mut self.of_numbers, bodies, WHAT)?;
         memory::reserve(&mut self.addresses, bodies, WHAT)?;
         for number in 0..bodies {
             let member = groups.member(numbering.place(number));
             let holder = usize::from(self.holders[usize::from(member.group)]);
             self.of_numbers.push(member);
+            self.used |= 1 << member.group;
             self.addresses.push(self.sources[holder] as u32);
             self.sources[holder] += usize::from(number < numbering.sources());
         }
         Ok(())
+    }
+
+    /// Returns the groups of numbers as a device has them, of bodies that have a plan, of which the first
+    /// ones are sources.
+    pub fn on_device(&self, plan: &Plan, sources: usize) -> Result<StepGroups> {
+        let Some(groups) = &self.groups else {
+            return StepGroups::one(plan.softening * plan.softening, sources);
+        };
+        let has_sources = |group: &usize| self.sources[*group] > 0;
+        let with_sources = || self.used().filter(has_sources);
+        let ordered = || with_sources().chain(self.used().filter(|group| !has_sources(group)));
+        let mut rows = [0; MOST_GROUPS];
+        let mut step_groups = StepGroups {
+            count: self.used().count(),
+            softenings2: Default::default(),
+            sources: memory::collected(with_sources().map(|group| self.sources[group]), WHAT)?,
+            places: memory::room(self.of_numbers.len(), WHAT)?,
+        };
+        for (row, own) in ordered().enumerate() {
+            rows[own] = row;
+            for (column, group) in with_sources().enumerate() {
+                step_groups.softenings2[row][column] = groups.between(own, group).powi(2);
+            }
+        }
+        let first = memory::collected(step_groups.first_addresses(), WHAT)?;
+        let members = self.of_numbers.iter().zip(&self.addresses).enumerate();
+        step_groups.places.extend(members.map(|(number, (member, address))| {
+            let row = rows[usize::from(member.group)];
+            [row as i32, if number < sources { first[row] as i32 + *address as i32 } else { -1 }]
+        }));
+        Ok(step_groups)
+    }
+
+    /// Whether a device knows the groups: few, without softenings of bodies, each of which feels all, so
+    /// that the host sums them together too.
+    pub fn is_for_device(&self) -> bool {
+        let Some(groups) = &self.groups else { return true };
+        let leader = self.used().next().map(|first| self.leaders[first]);
+        let is_alike =
+            |own: usize| Some(self.leaders[own]) == leader && self.used().all(|group| groups.feels(own, group));
+        !self.has_own && self.used().count() <= block_steps::MOST_GROUPS && self.used().all(is_alike)
+    }
+
+    /// Returns the groups that have bodies.
+    fn used(&self) -> impl Iterator<Item = usize> {
+        (0..MOST_GROUPS).filter(|group| self.used >> group & 1 == 1)
     }
 
     /// Returns the group of a number.

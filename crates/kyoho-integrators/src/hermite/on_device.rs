@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use kyoho_core::{Error, Result, memory};
 use kyoho_methods::block_steps::{
-    AddedForces, AdvancedBlock, BODY_HEAD, BlockOutcome, BlockSteps, DueBlock, STEP, StepRules, WANTED, WATCHED,
-    body_numbers,
+    AddedForces, AdvancedBlock, BODY_HEAD, BlockOutcome, BlockSteps, DueBlock, STEP, StepGroups, StepRules, WANTED,
+    WATCHED, body_numbers,
 };
 
 use super::Hermite;
@@ -94,10 +94,10 @@ impl Hermite {
     }
 
     /// Whether a device makes block steps where there are no subsystems, unless it does not compute the
-    /// fields. Devices know no laws, no collisions and no groups.
+    /// fields. Devices know no laws, no collisions and few groups.
     pub(super) fn is_for_device(&mut self) -> Result<bool> {
         let collides = self.encounters.as_ref().is_some_and(Encounters::has_radii);
-        let is_of_host = collides || !self.laws.is_empty() || !self.grouped.is_one();
+        let is_of_host = collides || !self.laws.is_empty() || !self.grouped.is_for_device();
         let (bodies, sources) = (self.moving.len(), self.numbering.sources());
         if is_of_host || sources == 0 || self.system.team().is_some() {
             return Ok(false);
@@ -167,7 +167,11 @@ impl Hermite {
             moving.iter().zip(rows.chunks_exact_mut(numbers)).for_each(|(moving, row)| pack(moving, row));
         });
         let rules = self.rules(from);
-        let device = self.system.alone(WHAT)?.begin_block_steps(&rules, added, &rows)?;
+        let groups = self.grouped.on_device(&self.plan, rules.sources)?;
+        if !self.grouped.is_one() {
+            self.write_groups(from, &groups)?;
+        }
+        let device = self.system.alone(WHAT)?.begin_block_steps(&rules, (&groups, added), &rows)?;
         let mut run = Run {
             scheme: self.scheme,
             criterion: self.criterion,
@@ -228,20 +232,35 @@ impl Hermite {
     }
 
     fn rules(&self, from: f64) -> StepRules {
-        let Plan { interval, softening, eta, shortest, longest, .. } = self.plan;
+        let Plan { interval, eta, shortest, longest, .. } = self.plan;
         let near = self.subsystems.as_ref().map_or(0.0, Subsystems::leave);
         StepRules {
             interval,
             now: (from, ticks(from)),
             ticks: TICKS,
             sources: self.numbering.sources(),
-            softening2: softening * softening,
             eta,
             eta_of_fourth: self.criterion.eta_of_fourth(),
             averages: self.plan.averages(),
             limits: [shortest, longest],
             approach: self.encounters.as_ref().map_or(0.0, Encounters::approach).max(near),
         }
+    }
+
+    /// Writes the sources of all groups to the system of the device, each at its address and at the time of
+    /// its last step.
+    fn write_groups(&mut self, now: f64, groups: &StepGroups) -> Result<()> {
+        let block =
+            Block { scheme: self.scheme, criterion: self.criterion, plan: &self.plan, grouped: &self.grouped, now };
+        let Plan { order, gravity, interval, .. } = self.plan;
+        let moving = &self.moving;
+        let source = |number: usize| {
+            let body = &moving[number].body;
+            body.source(order, number, gravity, block.last_step(body) * interval)
+        };
+        let sources = self.numbering.sources();
+        self.system.keep_sources_below(0)?;
+        self.system.write(sources, |number| groups.places[number][1] as usize, source)
     }
 
     /// Goes on by the host from a time, at which the bodies between meetings are: pairs of the last block
@@ -260,7 +279,12 @@ impl Hermite {
             let body = &moving[number].body;
             (number, index(subsystems, number), body, last_step(body) * self.plan.interval)
         };
-        write(&mut self.system, &self.plan, self.numbering.sources(), source_at)?;
+        let sources = self.numbering.sources();
+        if grouped.is_one() {
+            write(&mut self.system, &self.plan, sources, source_at)?;
+        } else {
+            self.group_systems.write(grouped, &self.plan, sources, source_at)?;
+        }
         self.begin_fresh(now, &fresh)
     }
 }
@@ -436,7 +460,8 @@ impl Run<'_> {
         let (plan, grouped) = (self.plan, self.grouped);
         let block = Block { scheme: self.scheme, criterion: self.criterion, plan, grouped, now };
         let pair = pair.map(|(number, row)| (number, block.predicted(&unpacked(self.moving[number].body.mass, row))));
-        let jump = self.followed.passages.follow((plan.gravity, plan.softening), &pair, time, limited);
+        let softening = grouped.softening(plan, [one, other]);
+        let jump = self.followed.passages.follow((plan.gravity, softening), &pair, time, limited);
         self.followed.counts.energy_jumps += u64::from(jump.is_some());
         self.followed.energy_jump = jump.or(self.followed.energy_jump);
     }

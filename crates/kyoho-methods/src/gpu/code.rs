@@ -3,7 +3,7 @@
 use kyoho_core::{Interaction, Result};
 use kyoho_hal::gpu::{Code, Gpu, Images};
 
-use super::constants::{defines, defines_of_lists, unit, unit_of_lists, unit_of_steps};
+use super::constants::{defines, defines_of_lists, defines_of_steps, unit, unit_of_lists, unit_of_steps};
 
 /// The packs of `kernels/generated/`.
 static PACKS: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
@@ -41,10 +41,15 @@ pub fn load_lists<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) 
     load_unit(gpu, (&name, &unit_of_lists(interaction)), (SOURCE_OF_LISTS, &defines), kernels)
 }
 
-/// Loads the kernels of these names for the block steps of an interaction.
-pub fn load_steps<G: Gpu>(gpu: &G, interaction: &Interaction, kernels: &[&str]) -> Result<Vec<G::Kernel>> {
-    let (name, defines) = (format!("block steps of {}", interaction.name()), defines(interaction));
-    load_unit(gpu, (&name, &unit_of_steps(interaction)), (SOURCE_OF_STEPS, &defines), kernels)
+/// Loads the kernels of these names for the block steps of an interaction, of bodies in up to so many groups.
+pub fn load_steps<G: Gpu>(
+    gpu: &G,
+    (interaction, groups): (&Interaction, usize),
+    kernels: &[&str],
+) -> Result<Vec<G::Kernel>> {
+    let name = format!("block steps of {}", interaction.name());
+    let defines = defines_of_steps(interaction, groups);
+    load_unit(gpu, (&name, &unit_of_steps(interaction, groups)), (SOURCE_OF_STEPS, &defines), kernels)
 }
 
 /// Loads the kernels of these names for arrays of callers.
@@ -69,6 +74,8 @@ mod tests {
     use kyoho_hal::cuda::units;
     use kyoho_laws::catalogue::with_kernels;
 
+    use crate::block_steps::MOST_GROUPS;
+
     #[test]
     fn each_entry_of_the_catalogue_has_its_code_and_nothing_else_has() {
         let mut expected: Vec<String> = with_kernels().map(|entry| unit(entry)).collect();
@@ -76,7 +83,7 @@ mod tests {
         expected.extend(full.map(|entry| unit_of_lists(entry)));
         expected.push("arrays".into());
         let steps = with_kernels().filter(|entry| !entry.is_regular() && entry.order > Order::Second);
-        expected.extend(steps.map(|entry| unit_of_steps(entry)));
+        expected.extend(steps.flat_map(|entry| [1, MOST_GROUPS].map(|groups| unit_of_steps(entry, groups))));
         expected.sort();
         let mut found = units(PACKS);
         found.retain(|name| !name.starts_with("tree") && !name.starts_with("few_body"));

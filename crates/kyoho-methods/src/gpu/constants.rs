@@ -32,9 +32,17 @@ pub fn defines_of_lists(interaction: &Interaction) -> Vec<(String, i64)> {
     defines
 }
 
-/// Returns the name of the translation unit of the block steps of an interaction.
-pub fn unit_of_steps(interaction: &Interaction) -> String {
-    format!("steps_{}", unit(interaction))
+/// Returns the name of the translation unit of the block steps of an interaction, of bodies in up to so many
+/// groups.
+pub fn unit_of_steps(interaction: &Interaction, groups: usize) -> String {
+    format!("{}_{}", if groups > 1 { "group_steps" } else { "steps" }, unit(interaction))
+}
+
+/// Returns the definitions of that unit.
+pub fn defines_of_steps(interaction: &Interaction, groups: usize) -> Vec<(String, i64)> {
+    let mut defines = defines(interaction);
+    defines.push(("GROUPS_OF_KERNELS".into(), groups as i64));
+    defines
 }
 
 /// Returns the definitions that make the kernels of direct sums those of an interaction.

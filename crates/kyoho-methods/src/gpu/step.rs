@@ -102,6 +102,8 @@ shared_structure! {
         stride: i32,
         /// The number of chunks that hold addresses below nj.
         chunks: i32,
+        /// The number of the first chunk among all that there are: chunks and addresses are counted from it.
+        first_chunk: i32,
         /// The first slice of the launch.
         first_slice: i32,
         /// The distance between its slices.
@@ -136,6 +138,8 @@ shared_structure! {
         first_sink: i32,
         /// The number of sinks that a thread block ends.
         end_sinks: i32,
+        /// 0; it fills the structure.
+        reserved: i32,
         /// The squared softening of sinks of interaction lists that have not one each.
         softening2: f64,
     }
@@ -271,8 +275,6 @@ shared_structure! {
     BlockRules, BLOCK_RULES_FIELDS {
         /// The length of the interval.
         interval: f64,
-        /// The squared softening.
-        softening2: f64,
         /// The accuracy parameter of the criterion.
         eta: f64,
         /// That of the criterion of order 4 beside it.
@@ -297,8 +299,16 @@ shared_structure! {
         averages: i32,
         /// The most sinks of a block in a chain.
         most_chained: i32,
-        /// The number of plans of sums in chains.
+        /// The number of plans of sums in chains for each group of sources.
         plans: i32,
+        /// The number of groups of bodies.
+        groups: i32,
+        /// How many of them, the first ones, have sources.
+        source_groups: i32,
+        /// The number of chunks of sources of all groups.
+        chunks: i32,
+        /// 0; it fills the structure.
+        reserved: i32,
     }
 }
 

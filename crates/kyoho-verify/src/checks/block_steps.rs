@@ -7,6 +7,7 @@ use kyoho_engine::{Setup, Stepper, System};
 use kyoho_integrators::body::Body;
 use kyoho_integrators::encounters::Encounters;
 use kyoho_integrators::fields::{Centre, Field, Fields};
+use kyoho_integrators::groups::{Groups, Member};
 use kyoho_integrators::plan::{Plan, StepCriterion, usual_eta};
 use kyoho_integrators::subsystems::SubsystemRules;
 use kyoho_integrators::{Counts, Integrator, in_fields};
@@ -24,6 +25,8 @@ struct Case {
     fields: Vec<Field>,
     /// The distance at which subsystems form; 0 for none.
     subsystem_radius: f64,
+    /// The softenings of groups, and the group of each body; none if there is one group.
+    groups: (Vec<f64>, Vec<usize>),
 }
 
 /// All that can be told of a run after each of its intervals.
@@ -118,6 +121,7 @@ fn cases(target: &Target) -> Result<Vec<Case>> {
         stops: [0; 3],
         fields: vec![],
         subsystem_radius: 0.0,
+        groups: Default::default(),
     };
     let cluster_of = |name, plan: Plan| of(name, cluster(200), plan);
     let with = |criterion| Plan { criterion, ..usual.clone() };
@@ -143,6 +147,21 @@ fn cases(target: &Target) -> Result<Vec<Case>> {
             stops: [0, 40, 0],
             ..of("a subsystem that forms and parts", passage(), Plan { softening: 0.0, ..usual.clone() })
         },
+        Case {
+            groups: (vec![0.02, 0.1], (0..200).map(|place| place % 2).collect()),
+            approach: 0.04,
+            stops: [0, 5, 0],
+            ..cluster_of("groups and approaches", usual.clone())
+        },
+        Case {
+            groups: (vec![0.1, 0.02, 0.0], (0..200).map(|place| place % 3).collect()),
+            fields: fields(target.setup.order)?,
+            ..of("groups without mass in fields", some_without_mass(), usual.clone())
+        },
+        Case {
+            groups: (vec![0.1, 0.02, 0.0, 0.05], (0..700).map(|place| [2, 0, 1][place.min(1) + place / 350]).collect()),
+            ..of("groups of one and of many", cluster(700), plan(target, 1.0 / 256.0))
+        },
         Case { fields: fields(target.setup.order)?, ..of("one body in fields", cluster(1), usual.clone()) },
     ];
     if target.setup.order > Order::Fourth {
@@ -150,6 +169,18 @@ fn cases(target: &Target) -> Result<Vec<Case>> {
         cases.push(cluster_of("the average of criteria", with(StepCriterion::Average)));
     }
     Ok(cases)
+}
+
+fn groups_of(case: &Case) -> Result<Option<Groups>> {
+    let (softenings, of_bodies) = &case.groups;
+    let Some((first, others)) = softenings.split_first() else { return Ok(None) };
+    let mut groups = Groups::one(*first);
+    for softening in others {
+        groups.add(*softening)?;
+    }
+    groups.reserve(of_bodies.len())?;
+    of_bodies.iter().for_each(|group| groups.push(Member::of(*group)));
+    Ok(Some(groups))
 }
 
 /// As many integrators as may share a device: each has the fewest thread blocks then.
@@ -164,6 +195,10 @@ fn run(target: &Target, case: &Case, (stepper, sharers): (Stepper, usize)) -> Re
     let mut integrator = in_fields(System::new(&setup)?, &case.plan, case.bodies.clone(), fields)?;
     integrator.watch(Encounters::new(case.approach, vec![0.0; case.bodies.len()]));
     integrator.share_devices(sharers);
+    if let Some(groups) = groups_of(case)? {
+        integrator.set_groups(Some(groups))?;
+        integrator.start()?;
+    }
     if case.subsystem_radius > 0.0 {
         integrator.set_subsystems(Some(SubsystemRules { radius: case.subsystem_radius, speed_of_light: None }))?;
         integrator.start()?;

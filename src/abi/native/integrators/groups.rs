@@ -12,8 +12,8 @@ use super::{call_on, kyoho_integrator};
 /// which none is given, is always there and has the softening of the integrator's options. The
 /// squared softening of a pair is the mean of those of both bodies.
 ///
-/// Each group costs a sum of its own in every step, and block steps are the host's where bodies of
-/// several groups have another softening or feel others. There are at most 16.
+/// Each group costs a sum of its own in every step. A GPU makes the block steps of up to four groups
+/// with bodies that all feel all; those of others are the host's. There are at most 16.
 ///
 /// Errors, after which no group was added: KYOHO_BAD_HANDLE, KYOHO_NULL_ARGUMENT, KYOHO_BAD_OPTION
 /// (a softening below 0 or not finite, more than 16 groups, or an integrator with subsystems).
