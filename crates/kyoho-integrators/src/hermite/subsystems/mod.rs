@@ -283,7 +283,7 @@ impl Subsystems {
         }
         let (interval, gravity) = (block.plan.interval, block.plan.gravity);
         let (leave, speed_of_light) = (self.leave(), self.speed_of_light);
-        self.choose_moving(moving, members)?;
+        self.choose_moving(block, moving, members)?;
         let count = self.moves.iter().filter(|moves| **moves).count();
         let partners = self.partners()?;
         let mut steps: Vec<(&mut Subsystem, Result<Contacts>)> = memory::room(count, WHAT)?;
@@ -342,8 +342,10 @@ impl Subsystems {
 
     /// Chooses the subsystems that move in a block: those whose centres are in it, and of those whose
     /// members follow the bodies near them all that bodies of the block may be near.
-    fn choose_moving(&mut self, moving: &[Moving], members: &[usize]) -> Result<()> {
+    fn choose_moving(&mut self, block: &Block, moving: &[Moving], members: &[usize]) -> Result<()> {
         let leave = self.leave();
+        // Where a body is after a time, nearly.
+        let after = |body: &Body, time: f64| vector(|k| body.position[k] + time * body.velocity[k]);
         self.moves.clear();
         memory::lengthen(&mut self.moves, self.all.len(), WHAT, || false)?;
         for number in members {
@@ -354,7 +356,8 @@ impl Subsystems {
         for (k, places) in self.places.iter_mut().enumerate() {
             places.clear();
             memory::reserve(places, members.len(), WHAT)?;
-            places.extend(members.iter().map(|number| moving[*number].body.position[k]));
+            let bodies = members.iter().map(|number| &moving[*number].body);
+            places.extend(bodies.map(|body| after(body, body.step)[k]));
         }
         self.following.clear();
         for (role, _) in self.roles.iter().zip(&self.follows).filter(|(_, follows)| **follows) {
@@ -365,10 +368,10 @@ impl Subsystems {
         self.following.sort_unstable();
         for &place in &self.following {
             let subsystem = &self.all[place];
-            // Bodies move while they are looked at where they were.
             let near = 2.0 * RESOLVED * subsystem.extent(leave);
-            let centre = &moving[subsystem.members[0]].body.position;
-            self.moves[place] = self.moves[place] || is_within(near, centre, &self.places);
+            let centre = &moving[subsystem.members[0]].body;
+            let centre = after(centre, block.since_last_step(centre));
+            self.moves[place] = self.moves[place] || is_within(near, &centre, &self.places);
         }
         Ok(())
     }

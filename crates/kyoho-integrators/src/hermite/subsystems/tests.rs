@@ -124,6 +124,8 @@ fn light_bodies_near_a_binary_feel_each_member() {
             .to_vec();
         bodies.push(Body::new(mass, [0.0, distance, 0.0], [speed, 0.0, 0.0]));
         bodies.push(Body::new(1e-3, [3.0, 0.0, 0.0], [0.0, 0.3, 0.0]));
+        // All of them fast.
+        bodies.iter_mut().for_each(|body| body.velocity[1] += 30.0);
         let time = std::f64::consts::TAU * distance / speed;
         let mut alone = kyoho_few_body::System {
             masses: bodies.iter().map(|body| body.mass).collect(),
