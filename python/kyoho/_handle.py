@@ -140,9 +140,7 @@ class Handle(Closing):
     def _check_idle(self) -> None:
         """Fails in functions that the library calls while it is at work on this."""
         if threading.get_ident() in self._working:
-            raise Error(
-                f"the {self._noun} is at work; the functions that it calls may not call it", Result.CALL_ORDER
-            )
+            raise Error(f"the {self._noun} is at work; the functions that it calls may not call it", Result.CALL_ORDER)
 
     def _own(self) -> int:
         """The handle, for calls of the process that made it."""
