@@ -89,7 +89,8 @@ def few_body(
         move apart from the start on.
     escapes : float, optional
         A system ends where a part is unbound, moves away, and is farther from the rest than this
-        many times the extent of both.
+        many times the extent of both; or where all parts fly apart, this many times farther from one
+        another than G (m1 + m2) / v^2.
     max_steps : int
         The most steps of a system; one that needs more ends where it is.
     threads : int, optional

@@ -1,4 +1,4 @@
-"""What ends an evolution early: the caller's function, a number of seconds, block steps, Ctrl-C."""
+"""What ends an evolution early: the caller's function, a number of seconds, block steps, a signal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Self = TypeVar("Self", bound="Listening")
 
-# An evolution listens to Ctrl-C as often as this.
+# An evolution listens to signals as often as this.
 SECONDS = 0.05
 
 
@@ -45,12 +45,17 @@ class Listening:
         self._begun = clock.monotonic()
         # When the caller's function was last called on each thread, which has one cluster at a time.
         self._last: dict[int, float] = {}
-        self._interrupted: list[tuple[Any, ...]] = []
+        # The signals that came, and of these those of Ctrl-C.
+        self._signals: list[tuple[int, Any]] = []
+        self._interrupted: list[tuple[int, Any]] = []
         self._raised: list[BaseException] = []
-        self._former: Any = None
+        # The functions that Python calls at signals.
+        self._former: dict[int, Callable[[int, Any], Any]] = {}
 
     def _told(self, _: Any, now: float, steps: int) -> int:
         try:
+            if threading.current_thread() is threading.main_thread():
+                self._heed()
             if self._seconds is not None and clock.monotonic() - self._begun >= self._seconds:
                 self.end = self.end or "seconds"
             elif self._progress is not None and self._is_due() and self._progress(now, steps):
@@ -67,29 +72,45 @@ class Listening:
         self._last[thread] = now
         return True
 
+    def _heed(self) -> None:
+        """Does what the signals that came are for; Ctrl-C waits for the end of the call."""
+        while self._signals:
+            signum, frame = self._signals.pop(0)
+            if signum == signal.SIGINT:
+                self._interrupted.append((signum, frame))
+            else:
+                self._former[signum](signum, frame)
+
+    def _signalled(self, signum: int, frame: Any) -> None:
+        self._signals.append((signum, frame))
+
     def __enter__(self: Self) -> Self:
-        # A signal would be lost in a function that the library calls, so it is kept until the call
-        # is over.
+        # What a function raises that Python calls at a signal would be lost in a function that the
+        # library calls, at whose beginning Python does so.
         if threading.current_thread() is threading.main_thread():
-            self._former = signal.getsignal(signal.SIGINT)
-            if callable(self._former):
-                signal.signal(signal.SIGINT, lambda *given: self._interrupted.append(given))
-        if callable(self._former) or self._progress is not None or self._seconds is not None:
+            handlers = {signum: signal.getsignal(signum) for signum in signal.valid_signals()}
+            self._former = {signum: former for signum, former in handlers.items() if callable(former)}
+            for signum in self._former:
+                signal.signal(signum, self._signalled)
+        if self._former or self._progress is not None or self._seconds is not None:
             self.options.progress = structures.ProgressCallback(self._told)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if callable(self._former):
-            signal.signal(signal.SIGINT, self._former)
+        for signum, former in self._former.items():
+            # A function of the caller may have chosen another one.
+            if signal.getsignal(signum) == self._signalled:
+                signal.signal(signum, former)
         # It would keep this object, and the caller's function with all that is in it.
         self.options.progress = structures.ProgressCallback()
 
     def interrupt(self) -> None:
-        """Does what a signal that came meanwhile is for."""
-        if self._interrupted and callable(self._former):
-            self._former(*self._interrupted[0])
+        """Does what signals that came meanwhile are for, Ctrl-C last."""
+        self._heed()
+        if self._interrupted:
+            self._former[signal.SIGINT](*self._interrupted[0])
 
     def raise_again(self) -> None:
         """Raises what the caller's function raised."""

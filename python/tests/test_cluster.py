@@ -235,6 +235,34 @@ def test_an_interrupt_ends_an_evolution():
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_functions_of_other_signals_are_called_and_what_they_raise_ends_an_evolution():
+    came = []
+
+    def ends(number, _):
+        came.append(number)
+        raise SystemExit(3)
+
+    def signalled(*_):
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    former = [signal.signal(signal.SIGTERM, ends), signal.signal(signal.SIGUSR1, lambda number, _: came.append(number))]
+    try:
+        with circle(4) as cluster:
+            assert cluster.evolve(1.0, progress=signalled, progress_seconds=0).end == "time"
+            assert set(came) == {signal.SIGUSR1} and signal.getsignal(signal.SIGTERM) is ends
+        came.clear()
+        with circle(4, eta=1e-6) as cluster:
+            timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGTERM])
+            timer.start()
+            with pytest.raises(SystemExit):
+                cluster.evolve(1e6)
+            timer.join()
+            assert came == [signal.SIGTERM] and 0 < cluster.time < 1e6
+    finally:
+        signal.signal(signal.SIGTERM, former[0])
+        signal.signal(signal.SIGUSR1, former[1])
+
+
 def test_threads_evolve_clusters_at_once():
     ends = []
 

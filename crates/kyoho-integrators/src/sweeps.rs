@@ -292,7 +292,9 @@ impl Spheres {
         let cells = |of: &(Kind, usize, f64)| -> f64 {
             (0..3).map(|k| range(of, k)).map(|[low, high]| high - low + 1.0).product()
         };
-        if kinds().map(cells).sum::<f64>() >= self.bodies.len() as f64 {
+        // Of a sphere without end the number is none.
+        let are_few = kinds().map(cells).sum::<f64>() < self.bodies.len() as f64;
+        if !are_few {
             return (0..self.bodies.len()).try_for_each(look);
         }
         for of in kinds() {
@@ -415,6 +417,11 @@ mod tests {
             };
             let expected: Vec<usize> = (0..N).filter(meets).collect();
             assert_eq!(found, expected, "{round}");
+        }
+        // Bodies that have gone out of range meet none.
+        for (place, radius) in [(f64::INFINITY, 0.1), (f64::NAN, 0.1), (0.0, f64::NAN), (1e300, 1e290)] {
+            let lost = Sphere { centre: [place, 0.0, 0.0], radius };
+            spheres.each_near(&lost, true, |number| panic!("{number}")).unwrap();
         }
     }
 }
