@@ -900,9 +900,9 @@ class Cluster(Handle):
         """Advances all bodies to a time, which may not lie before theirs, or until something ends it
         earlier: a collision or a merger, an approach, or one of the parameters. Whatever the reason, all bodies
         are at one time then, from which a further call goes on. In the main thread Ctrl-C ends it,
-        and what a function raises that Python calls at another signal; all bodies are at one time
-        then too. Over ranks, what ends it on one ends it on all, after the same block step; where only
-        others ended it, ``end`` is ``"caller"``.
+        and what a function raises that Python calls at SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGUSR2 or
+        SIGXCPU; all bodies are at one time then too. Over ranks, what ends it on one ends it on all,
+        after the same block step; where only others ended it, ``end`` is ``"caller"``.
 
         Parameters
         ----------

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 # An evolution listens to signals as often as this.
 SECONDS = 0.05
 
+# The signals that programs have functions for. To ask for all that there are takes as long as a short
+# evolution.
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
+_SIGNALS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+
 
 class Listening:
     """The options of an evolution, and while this is entered what listens for its end."""
@@ -88,7 +93,7 @@ class Listening:
         # What a function raises that Python calls at a signal would be lost in a function that the
         # library calls, at whose beginning Python does so.
         if threading.current_thread() is threading.main_thread():
-            handlers = {signum: signal.getsignal(signum) for signum in signal.valid_signals()}
+            handlers = {signum: signal.getsignal(signum) for signum in _SIGNALS}
             self._former = {signum: former for signum, former in handlers.items() if callable(former)}
             for signum in self._former:
                 signal.signal(signum, self._signalled)
