@@ -101,8 +101,9 @@ FUNCTION void put_row(const MovingBody *body, GLOBAL double *row)
 // Advances a body of a block, a sink whose sums and squared distance of the nearest source are there,
 // by the threads of this body. If it is not theirs, they write nothing. Returns the distance.
 FUNCTION double advance_member(const BlockRules *rules, const Groups *groups, const BlockState *block, int member,
-    int is_own, const MovingBody *before, const double sums[], double near2, double softening2, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
-    LOCAL_POINTER uint *counts, LOCAL_POINTER int *limited, GLOBAL uint *outcome)
+    int is_own, const MovingBody *before, const double sums[], double near2, double softening2, GLOBAL double *bodies,
+    GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets, LOCAL_POINTER uint *counts, LOCAL_POINTER int *limited,
+    GLOBAL uint *outcome)
 {
     MovingBody body = *before;
     double force[GIVEN][AXES];
@@ -219,9 +220,9 @@ add_group(const BlockPiece piece, int is_first, int stride, GLOBAL const double 
 
 // Advances the bodies of a piece of a block.
 KERNEL(STEP_THREADS, 1)
-advance_block(GLOBAL const BlockRules *given, GLOBAL const double *table, const BlockPiece piece, GLOBAL const BlockState *due, GLOBAL const int *members,
-    GLOBAL const double *results, GLOBAL double *bodies, GLOBAL double *octets, GLOBAL const int *slots, GLOBAL uint *sets,
-    GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL double *nearest)
+advance_block(GLOBAL const BlockRules *given, GLOBAL const double *table, const BlockPiece piece, GLOBAL const BlockState *due,
+    GLOBAL const int *members, GLOBAL const double *results, GLOBAL double *bodies, GLOBAL double *octets,
+    GLOBAL const int *slots, GLOBAL uint *sets, GLOBAL uint *counts, GLOBAL uint *outcome, GLOBAL double *nearest)
 {
     LOCAL uint own_counts[SETS];
     LOCAL double distances[STEP_THREADS];
@@ -249,8 +250,8 @@ advance_block(GLOBAL const BlockRules *given, GLOBAL const double *table, const 
     BodyPair nearest_source;
     nearest_source.number = near[2 * (long)there + 1];
     const double softening2 = softening2_of_nearest(&groups, member, nearest_source.bodies[0]);
-    const double distance = advance_member(&rules, &groups, &block, member, is_own, &body, sums, near[2 * (long)there], softening2,
-        bodies, octets, slots, sets, own_counts, &limited, outcome);
+    const double distance = advance_member(&rules, &groups, &block, member, is_own, &body, sums, near[2 * (long)there],
+        softening2, bodies, octets, slots, sets, own_counts, &limited, outcome);
     distances[THREAD] = is_own && writes_body() ? distance : (double)INFINITY_32;
     places[THREAD] = there;
     find_nearest(distances, places);

@@ -102,7 +102,8 @@ FUNCTION long first_row_of(const Chain *chain, int group)
         item -= items; \
     }
 
-FUNCTION void sum_forces(const Chain *chain, const BlockRules *rules, GLOBAL const double *sinks, LOCAL_POINTER ChainMemory *memory)
+FUNCTION void sum_forces(const Chain *chain, const BlockRules *rules, GLOBAL const double *sinks,
+    LOCAL_POINTER ChainMemory *memory)
 {
     int item = BLOCK - 1;
     UNROLL_BY(1)
@@ -353,8 +354,8 @@ FUNCTION void take_part(const Chain *chain, const BlockRules *rules, LOCAL_POINT
     const int words = WORDS_OF_SET(rules->bodies), of_part = (2 * words + BLOCKS - 1) / BLOCKS;
     const int first = BLOCK * of_part, end = first + of_part < words ? first + of_part : words;
     if (first < end)
-        take_words(rules, &chain->groups, chain->sets + (long)set * words, first, end, due->sequence, chain->bodies, next->members, next->sinks,
-            chain->outcome, memory->take.numbers);
+        take_words(rules, &chain->groups, chain->sets + (long)set * words, first, end, due->sequence, chain->bodies, next->members,
+            next->sinks, chain->outcome, memory->take.numbers);
 }
 
 KERNEL(STEP_THREADS, CHAIN_RESIDENT)
@@ -372,8 +373,8 @@ run_chain(GLOBAL const BlockRules *given, GLOBAL const double *table, GLOBAL con
     LOCAL Step steps_of_groups[GROUPS_OF_KERNELS];
     LOCAL BlockState last, due;
     const Groups groups = groups_of(given, table);
-    const Chain chain = {plans, steps_of_groups, groups, octets, indices, ranges, slots, predicted, partial_sums, partial_distances,
-        partial_accumulators, results, bodies, sets, counts, outcome, nearest, notes};
+    const Chain chain = {plans, steps_of_groups, groups, octets, indices, ranges, slots, predicted, partial_sums,
+        partial_distances, partial_accumulators, results, bodies, sets, counts, outcome, nearest, notes};
     const Taken even = {state_0, members_0, sinks_0}, odd = {state_1, members_1, sinks_1};
     // Some may have come to the next meeting already, but not all.
     ulong met = *(GLOBAL volatile ulong *)have_come / (ulong)BLOCKS * (ulong)BLOCKS;

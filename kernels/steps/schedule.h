@@ -252,7 +252,8 @@ FUNCTION int find_set(GLOBAL const uint *counts, LOCAL_POINTER int *lowest)
 
 // Takes the bodies of some words of a set, ascending, and predicts them as sinks of a block.
 FUNCTION void take_words(const BlockRules *rules, const Groups *groups, GLOBAL const uint *set, int first, int end,
-    uint block, GLOBAL const double *bodies, GLOBAL int *members, GLOBAL double *sinks, GLOBAL uint *outcome, LOCAL_POINTER int *numbers)
+    uint block, GLOBAL const double *bodies, GLOBAL int *members, GLOBAL double *sinks, GLOBAL uint *outcome,
+    LOCAL_POINTER int *numbers)
 {
     int earlier = 0;
     for (int word = THREAD; word < first; word += STEP_THREADS)
@@ -323,9 +324,10 @@ FUNCTION void tell_done(int tells, GLOBAL volatile double *notes, const BlockSta
 // Takes the bodies that are due next. A thread block has the bodies of WORDS_OF_BLOCK words of the
 // set; the first one tells the host.
 KERNEL(STEP_THREADS, 1)
-take_block(GLOBAL const BlockRules *given, GLOBAL const double *table, int parts, GLOBAL const BlockState *before, GLOBAL BlockState *taken,
-    GLOBAL const double *bodies, GLOBAL const uint *sets, GLOBAL const uint *counts, GLOBAL uint *outcome,
-    GLOBAL const double *nearest, GLOBAL int *members, GLOBAL double *sinks, GLOBAL volatile double *notes)
+take_block(GLOBAL const BlockRules *given, GLOBAL const double *table, int parts, GLOBAL const BlockState *before,
+    GLOBAL BlockState *taken, GLOBAL const double *bodies, GLOBAL const uint *sets, GLOBAL const uint *counts,
+    GLOBAL uint *outcome, GLOBAL const double *nearest, GLOBAL int *members, GLOBAL double *sinks,
+    GLOBAL volatile double *notes)
 {
     LOCAL int numbers[STEP_THREADS];
     LOCAL double distances[STEP_THREADS];

@@ -40,8 +40,6 @@ pub struct StepRules {
     pub now: (f64, u64),
     /// The number of ticks of the interval.
     pub ticks: f64,
-    /// How many of the bodies, the first ones, are sources.
-    pub sources: usize,
     /// The accuracy parameter of the criterion.
     pub eta: f64,
     /// That of the criterion of order 4 beside it, in orders above 4.

@@ -360,6 +360,11 @@ fn a_device_makes_the_steps_of_few_groups_that_feel_all() {
             assert!(found == bodies, "other bodies of {softenings:?} where call {fails} of {calls} fails");
             assert_eq!(found_counts.steps, counts.steps, "of {softenings:?} where call {fails} fails");
         }
+        // Of several devices the first makes the steps alone.
+        for stepper in [Stepper::Host, Stepper::Device] {
+            let on_three = run_in((Fields::default(), Some(groups(softenings))), &[0, 0, 0], stepper, calls / 2, true);
+            assert!(on_three.0 == bodies, "other bodies of {softenings:?} on three devices");
+        }
     }
 }
 

@@ -5,8 +5,7 @@ use bytemuck::Pod;
 use kyoho_core::sinks::width;
 use kyoho_core::{Assignment, Block, CHUNK, Error, Interaction, Result, chunks_below, memory};
 use kyoho_direct::gpu::pieces::{STRIDE, filled_slices};
-use kyoho_direct::gpu::reduction::ReductionPlan;
-use kyoho_direct::gpu::sums::plans;
+use kyoho_direct::gpu::reduction::{ReductionPlan, plans};
 use kyoho_hal::gpu::{Gpu, Place};
 use kyoho_methods::DeviceOptions;
 use kyoho_methods::block_steps::{Beginning, SINK_HEAD, StepGroups, body_numbers};
@@ -154,7 +153,7 @@ impl<G: Gpu> GpuDevice<G> {
             approach: rules.approach,
             all_ticks: rules.ticks,
             bodies: count as i32,
-            sources: rules.sources as i32,
+            sources: groups.sources.iter().sum::<usize>() as i32,
             is_dense: i32::from(self.on.store.is_dense()),
             averages: i32::from(rules.averages),
             most_chained: plans.last().map_or(0, |plan| plan.sinks),

@@ -2,10 +2,11 @@
 //! fixes the order of addition, so it may depend on nothing but the numbers of sinks and sources,
 //! the order and the precision: never on a device, its constants, or a time that was measured.
 
-use kyoho_core::{Interaction, Partition, SLICES, rounded_up};
+use kyoho_core::{Interaction, Partition, Result, SLICES, memory, rounded_up};
 
 use super::model::{self, Costs, Work, seconds};
-use kyoho_methods::gpu::shapes::SHAPES;
+use kyoho_methods::DeviceOptions;
+use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES};
 
 /// The reduction plan of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +131,26 @@ pub fn fastest(costs: &Costs, work: Work) -> Option<(f64, usize)> {
     let fitting =
         (0..SHAPES.len()).filter(|shape| SHAPES[*shape].accumulators(work.interaction) == work.plan.accumulators);
     fitting.map(|shape| (seconds(costs, shape, work), shape)).min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Returns the reduction plan of a block on devices with these options.
+pub fn plan_of(options: &DeviceOptions, ni: usize, chunks: usize) -> ReductionPlan {
+    match options.shape.filter(|shape| shape.everywhere) {
+        Some(ForcedShape { place, .. }) => plan_of_shape(&options.interaction, place, ni, chunks),
+        None => plan(&options.interaction, ni, chunks),
+    }
+}
+
+/// Returns the reduction plans of blocks of up to `most` sinks, each with the most sinks that have it,
+/// ascending.
+pub fn plans(options: &DeviceOptions, most: usize, chunks: usize) -> Result<Vec<(usize, ReductionPlan)>> {
+    let mut all = Vec::new();
+    let mut sinks = 1;
+    while sinks <= most {
+        memory::push(&mut all, (sinks, plan_of(options, sinks, chunks)), "plans of sums")?;
+        sinks = rounded(sinks + 1);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

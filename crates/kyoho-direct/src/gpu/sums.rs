@@ -12,7 +12,7 @@ use kyoho_methods::DeviceOptions;
 use kyoho_methods::gpu::columns::PieceResults;
 use kyoho_methods::gpu::method::GpuMethod;
 use kyoho_methods::gpu::outbox::Outbox;
-use kyoho_methods::gpu::shapes::{ForcedShape, SHAPES};
+use kyoho_methods::gpu::shapes::SHAPES;
 use kyoho_methods::gpu::sources::{COPIED, GpuSources, QUEUES};
 use kyoho_methods::gpu::step::{PredictionTarget, Step};
 
@@ -164,7 +164,7 @@ impl<G: Gpu> DirectSums<G> {
         if let Some((_, plan, shape)) = self.choices.iter().find(|known| known.0 == choice) {
             return (*plan, *shape);
         }
-        let plan = plan(options, ni, chunks);
+        let plan = reduction::plan_of(options, ni, chunks);
         let shape = self.shape(options, plan, choice.1, chunks, assignment.sets, predicted).1;
         if self.choices.len() == CHOICES {
             self.choices.remove(0);
@@ -494,7 +494,8 @@ impl<G: Gpu> DirectSums<G> {
         let (partition, devices) = of;
         let chunks = chunks_below(nj).max(1);
         let own = partition.assignment(0, ni).sinks.len().max(1);
-        let seconds = self.shape(options, plan(options, ni, chunks), own, chunks, partition.sets, false).0;
+        let seconds =
+            self.shape(options, reduction::plan_of(options, ni, chunks), own, chunks, partition.sets, false).0;
         seconds + model::partitioned(partition, devices, ni)
     }
 }
@@ -586,25 +587,5 @@ impl<G: Gpu> GpuMethod<G> for DirectSums<G> {
 
     fn bytes(&self) -> usize {
         self.outbox.bytes() + self.kernels.waiting.as_ref().map_or(0, WaitingKernel::bytes)
-    }
-}
-
-/// Returns the reduction plans of blocks of up to `most` sinks, each with the most sinks that have it,
-/// ascending.
-pub fn plans(options: &DeviceOptions, most: usize, chunks: usize) -> Result<Vec<(usize, ReductionPlan)>> {
-    let mut all = Vec::new();
-    let mut sinks = 1;
-    while sinks <= most {
-        memory::push(&mut all, (sinks, plan(options, sinks, chunks)), "plans of sums")?;
-        sinks = reduction::rounded(sinks + 1);
-    }
-    Ok(all)
-}
-
-/// Returns the reduction plan of a block.
-fn plan(options: &DeviceOptions, ni: usize, chunks: usize) -> ReductionPlan {
-    match options.shape.filter(|shape| shape.everywhere) {
-        Some(ForcedShape { place, .. }) => reduction::plan_of_shape(&options.interaction, place, ni, chunks),
-        None => reduction::plan(&options.interaction, ni, chunks),
     }
 }

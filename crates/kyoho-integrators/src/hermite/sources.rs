@@ -8,6 +8,7 @@ use crate::laws::Acting;
 use crate::plan::Plan;
 
 use super::Hermite;
+use super::grouped::{GroupSystems, Grouped};
 use super::subsystems::Subsystems;
 
 impl Hermite {
@@ -49,10 +50,8 @@ impl Hermite {
             let number = numbers[place];
             (number, index(subsystems, number), &moving[number].body, time)
         };
-        if !self.grouped.is_one() {
-            return self.group_systems.write(&self.grouped, &self.plan, written, source_at);
-        }
-        write(&mut self.system, &self.plan, written, source_at)
+        let systems = (&mut self.system, &mut self.group_systems);
+        write_grouped(systems, (&self.grouped, &self.plan), written, source_at)
     }
 
     /// Writes sources with these numbers at a time to the laws.
@@ -68,8 +67,22 @@ pub(super) fn index(subsystems: Option<&Subsystems>, number: usize) -> usize {
     subsystems.map_or(number, |subsystems| subsystems.index(number))
 }
 
-/// Writes bodies at their times as sources, each to the address of its number and with an index, by
-/// several threads if they are many.
+/// Does what [`write`] does, to the systems of groups where there are several.
+pub(super) fn write_grouped<'a>(
+    (system, group_systems): (&mut SharedSystem, &mut GroupSystems),
+    (grouped, plan): (&Grouped, &Plan),
+    count: usize,
+    source_at: impl Fn(usize) -> (usize, usize, &'a Body, f64) + Sync,
+) -> Result<()> {
+    if grouped.is_one() {
+        write(system, plan, count, source_at)
+    } else {
+        group_systems.write(grouped, plan, count, source_at)
+    }
+}
+
+/// Writes bodies at their times as sources, each to an address and with an index, by several threads if
+/// they are many.
 pub(super) fn write<'a>(
     system: &mut SharedSystem,
     plan: &Plan,
