@@ -175,6 +175,8 @@ static void whatever_is_wrong_is_found_before_any_evolves(void) {
     GIVES(KYOHO_BAD_HANDLE, kyoho_integrators_evolve(COUNT, all, times, NULL, NULL, NULL));
     all[COUNT - 1] = last;
     kyoho_evolution evolutions[COUNT] = {KYOHO_EVOLUTION_INIT};
+    GIVES(KYOHO_BAD_OPTION, kyoho_integrators_evolve(COUNT, all, times, NULL, evolutions, NULL));
+    CHECK(strstr(kyoho_last_error(), "kyoho_evolution.structure_size is '0'"));
     evolutions[0].structure_size = 3;
     GIVES(KYOHO_BAD_OPTION, kyoho_integrators_evolve(COUNT, all, times, NULL, evolutions, NULL));
     kyoho_integration integration = KYOHO_INTEGRATION_INIT;

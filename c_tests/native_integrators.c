@@ -552,6 +552,16 @@ static void whatever_is_wrong_is_an_error(void) {
     GIVES(KYOHO_BAD_COUNT, kyoho_integrator_evolve(integrator, 1, &ends, NULL));
     ends.block_steps = 0, ends.progress_seconds = -1;
     GIVES(KYOHO_BAD_OPTION, kyoho_integrator_evolve(integrator, 1, &ends, NULL));
+    kyoho_evolution evolution = KYOHO_EVOLUTION_INIT;
+    evolution.structure_size = 3;
+    WRONG(KYOHO_BAD_OPTION, "kyoho_evolution.structure_size is '3'", integrator,
+          kyoho_integrator_evolve(integrator, 1, NULL, &evolution));
+    GIVES(KYOHO_OK, kyoho_integrator_describe(integrator, &integration));
+    CHECK(integration.time == 0.125);
+    b[0].radius = INFINITY;
+    WRONG(KYOHO_NOT_FINITE, "the radius of body 7 is inf", integrator,
+          kyoho_integrator_set_bodies(integrator, &bodies));
+    b[0].radius = 0;
 
     /* Bodies at one place, and then apart again. */
     states.count = 3;

@@ -1882,9 +1882,10 @@ kyoho_result kyoho_integrator_add_moving_field(struct kyoho_integrator *integrat
 
 // Adds a field that a function of the caller gives, from now on: beside others, on all bodies. The
 // library calls it in evolutions, once for all bodies of a block step, with `context`, and where
-// it computes energies if `has_potential` is not 0; from the thread that called the library. It
-// must return, so that it may neither throw an exception nor jump, and it must not call functions
-// on this integrator.
+// it computes energies if `has_potential` is not 0; from the thread that called the library, but
+// in `kyoho_integrators_evolve` from threads of the library, those of several integrators at the
+// same time. It must return, so that it may neither throw an exception nor jump, and it must not
+// call functions on this integrator.
 //
 // Order 2 asks for accelerations, order 4 for jerks too: the derivative by time of the
 // acceleration that the field gives a body, along its way, which may depend on its acceleration by
@@ -1942,9 +1943,9 @@ kyoho_result kyoho_integrator_law_energy(struct kyoho_integrator *integrator, do
 //
 // Errors, after which bodies are where they were, or where the last two became one, or in order 2
 // at the end of a step: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of
-// the bodies, or a field of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position
-// without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY. The text of
-// KYOHO_NOT_FINITE names the body and the field that gives it such a number.
+// the bodies, or a field of `evolve_options` or `evolution`), KYOHO_NOT_FINITE (also for bodies at
+// one position without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+// The text of KYOHO_NOT_FINITE names the body and the field that gives it such a number.
 kyoho_result kyoho_integrator_evolve(struct kyoho_integrator *integrator,
                                      double time,
                                      const struct kyoho_evolve_options *evolve_options,

@@ -188,7 +188,7 @@ def _of_text(name: str, content: bytes) -> Snapshot:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
+        line = len(re.split(rb"\r\n?|\n", content[: error.start]))
         raise Error(f"{name}, line {line}: it has a byte that is not text; allowed: UTF-8") from None
     # Files of old systems end lines with a carriage return alone.
     text = re.sub(r"\r(?!\n)", "\n", text)

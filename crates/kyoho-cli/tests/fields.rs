@@ -84,7 +84,7 @@ fn a_centre_is_read_from_a_file_and_resumed() {
         path.display().to_string()
     };
     let line = write("line.txt", "# time x y z\n0 0 0 0\n1 0.5 1 0 # a node\n");
-    let curve = write("curve.txt", "0 0 0 0 0.5 1 0\n1 0.5 1 0 0.5 1 0\n");
+    let curve = write("curve.txt", "0,0,0,0,0.5,1,0\n1;0.5;1;0;0.5;1;0\n");
     for (format, extension) in [("text", "txt"), ("hdf5", "h5")] {
         let mut ends = Vec::new();
         for path in [&line, &curve] {

@@ -161,7 +161,8 @@ impl System {
         };
         let mut errors = memory::collected(by_tree.iter().enumerate().map(error), WHAT)?;
         errors.sort_unstable_by(f64::total_cmp);
-        let at = |part: usize| errors[(samples - 1) * part / 100];
+        // At least that many of a hundred have at most this error.
+        let at = |part: usize| errors[(samples * part).div_ceil(100) - 1];
         Ok(TreeErrors { median: at(50), percentile_90: at(90), percentile_99: at(99), worst: at(100) })
     }
 

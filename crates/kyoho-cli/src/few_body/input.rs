@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::failure::{Failure, Result};
 use crate::file;
-use crate::run::input::{Input, fill, from_bytes};
+use crate::run::input::{Input, fill, from_bytes, words};
 use kyoho_core::error::shown;
 use kyoho_core::memory;
 use kyoho_few_body::System;
@@ -73,7 +73,7 @@ fn finish(system: &mut System, systems: &mut Vec<System>) -> Result<()> {
 /// Adds the body of a line.
 fn body(row: &str, system: &mut System) -> std::result::Result<(), String> {
     let mut numbers = [0.0; 8];
-    let count = if row.split_whitespace().count() == 8 { 8 } else { 7 };
+    let count = if words(row).len() == 8 { 8 } else { 7 };
     fill(&mut numbers[..count], row, NAMES)?;
     let [mass, x, y, z, vx, vy, vz, radius] = numbers;
     for (name, value) in [("mass", mass), ("radius", radius)] {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn blank_lines_divide_systems_and_comments_do_not() {
-        let text = "# two\n1 0 0 0 0 0 0\n# still the first\n1 1 0 0 0 1d0 0 0.5 # a radius\n\n\n2 0 0 0 0 0 0\n";
+        let text = "# two\n1 0 0 0 0 0 0\n# still the first\n1,1,0,0,0,1d0,0,0.5 # a radius\n\n\n2 0 0 0 0 0 0\n";
         let systems = systems(text, Path::new("systems")).unwrap();
         assert_eq!(systems.len(), 2);
         assert_eq!(systems[0].masses, [1.0, 1.0]);

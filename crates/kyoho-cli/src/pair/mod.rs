@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kyoho::Backend;
 use kyoho_core::Order;
+use kyoho_files::rows;
 use kyoho_language::number::Number;
 use kyoho_language::syntax::{Field, Side};
 use kyoho_language::types::Scalar;
@@ -243,21 +244,18 @@ impl Rows for Columns {
     }
 }
 
-/// Reads rows of as many numbers; `#` begins a comment.
+/// Reads rows of as many numbers, written as in files of bodies.
 fn numbers(text: &str, path: &Path, columns: usize) -> Result<std::rc::Rc<Vec<DoubleDouble>>> {
     let mut all = Vec::new();
-    for (line, content) in text.lines().enumerate() {
-        let wrong = |reason: String| Failure::Line { path: path.into(), line: line + 1, reason };
-        let words: Vec<&str> = content.split('#').next().unwrap_or("").split_whitespace().collect();
-        if words.is_empty() {
-            continue;
-        }
+    for (line, row) in rows::rows(text) {
+        let wrong = |reason: String| Failure::Line { path: path.into(), line, reason };
+        let words = rows::words(row);
         if words.len() != columns {
             let reason = format!("{} numbers; allowed: {columns}, as many as the text declares", words.len());
             return Err(wrong(reason));
         }
         for word in words {
-            let number = DoubleDouble::parse(word);
+            let number = DoubleDouble::parse(&word.replace(['d', 'D'], "e"));
             all.push(number.ok_or_else(|| wrong(format!("'{word}' is no number; allowed: decimal numbers")))?);
         }
     }

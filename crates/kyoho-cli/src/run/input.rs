@@ -8,7 +8,7 @@ use kyoho_files::Bodies;
 use kyoho_integrators::body::Body;
 use kyoho_integrators::unit_systems::UnitSystem;
 
-pub use kyoho_files::rows::{fill, numbers, rows};
+pub use kyoho_files::rows::{fill, numbers, rows, words};
 
 /// The bodies of a file, and their units if it tells some.
 pub struct Input {

@@ -263,7 +263,7 @@ fn centre(path: &Path, ranks: Ranks) -> Result<Centre> {
     let (mut times, mut positions, mut velocities) = (Vec::new(), Vec::new(), Vec::new());
     let mut width = None;
     for (line, row) in input::rows(&text) {
-        let has_velocities = *width.get_or_insert_with(|| row.split_whitespace().count() > 4);
+        let has_velocities = *width.get_or_insert_with(|| input::words(row).len() > 4);
         let [time, position @ .., vx, vy, vz] = if has_velocities {
             input::numbers::<7>(row, "time x y z vx vy vz")
         } else {

@@ -52,7 +52,7 @@ fn pair_runs_a_text_on_columns() {
         "p.pair",
         "pair p\ni x: f64\nj x: f64, q: f64\nparam k: f64\nresult pot: f64 sum\nbody\npot += k * j.q / abs(i.x - j.x)\n",
     );
-    let (sinks, sources) = (file("i.txt", "# x\n1\n2\n"), file("j.txt", "3 4\n5 1\n"));
+    let (sinks, sources) = (file("i.txt", "# x\n1\n2\n"), file("j.txt", "3, 4d0\n5;1\n"));
     let output = run(&format!("pair run {text} --i {sinks} --j {sources} --param k=2"));
     let printed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(printed, "# pot\n4.5e0\n8.666666666666666e0\n");

@@ -152,7 +152,8 @@ impl Change {
                 });
             }
         }
-        for (what, value) in [("mass", self.mass), ("radius", self.radius), ("softening", self.softening)] {
+        let lone = [("mass", self.mass), ("radius", self.radius), ("softening", self.softening)];
+        for (what, value) in lone {
             let Some(value) = value else { continue };
             if value.is_nan() || value < 0.0 {
                 return Err(Error::BadOption {
@@ -165,10 +166,8 @@ impl Change {
         let vectors = [("position", self.position), ("velocity", self.velocity)];
         let given = vectors.into_iter().filter_map(|(what, vector)| Some((what, vector?)));
         let numbers = given.flat_map(|(what, vector)| vector.map(|value| (what, value)));
-        let numbers =
-            numbers.chain([self.mass, self.radius].into_iter().flatten().map(|value| ("mass or radius", value)));
-        let numbers = numbers.chain(self.softening.map(|value| ("softening", value)));
-        for (what, value) in numbers {
+        let lone = lone.into_iter().filter_map(|(what, value)| Some((what, value?)));
+        for (what, value) in numbers.chain(lone) {
             if !value.is_finite() {
                 return Err(Error::NotFinite { what: format!("the {what} of body {identifier}"), value });
             }

@@ -45,6 +45,8 @@ impl Cluster {
     ) -> Result<T> {
         let Some(team) = self.team.clone() else { return work(self) };
         team.together(|| {
+            // A rank that takes its change back may have the bodies of the others again.
+            self.is_changed = team.is_on_any(self.is_changed)?;
             let marks = [("the mark of the bodies", self.mark()), ("the mark of the arguments", digest(arguments))];
             team.require_same(&marks)?;
             work(self)
@@ -81,7 +83,7 @@ impl Cluster {
         });
         let identifiers = self.identifiers.iter().map(|identifier| identifier.cast_unsigned());
         let radii = self.radii.iter().map(|radius| radius.to_bits());
-        let head = [self.time.to_bits(), u64::from(self.is_changed), mark(self.bodies())];
+        let head = [self.time.to_bits(), mark(self.bodies())];
         let groups = &self.groups;
         let of_bodies = (0..self.identifiers.len()).flat_map(|place| {
             let member = groups.member(place);

@@ -321,3 +321,25 @@ fn what_is_not_over_ranks_is_refused() {
     });
     assert_eq!(lost, [[ResultCode::CommunicatorFailed; 2]; 2]);
 }
+
+#[test]
+fn a_rank_that_takes_back_its_own_change_goes_on_with_the_others() {
+    let found = on_ranks(2, Manners::default(), |rank| {
+        let number = ranked(&rank);
+        let mut cluster = with_bodies(over(rank, Order::Fourth, Precision::Double, SOFTENED), COUNT);
+        cluster.evolve_if(1.0 / 128.0, None, None).unwrap();
+        let mass = cluster.bodies()[3].mass;
+        let change = |mass| [(3, Change { mass: Some(mass), ..Change::default() })];
+        if number == 1 {
+            cluster.change(&change(mass + 1.0)).unwrap();
+        }
+        let error = cluster.evolve_if(1.0 / 64.0, None, None).unwrap_err().to_string();
+        if number == 1 {
+            cluster.change(&change(mass)).unwrap();
+        }
+        cluster.evolve_if(1.0 / 64.0, None, None).unwrap();
+        (error, cluster.state().unwrap())
+    });
+    assert_eq!(found[0], found[1]);
+    assert!(found[0].0.starts_with("rank 1: the mark of the bodies is"), "{}", found[0].0);
+}

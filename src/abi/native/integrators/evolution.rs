@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kyoho_core::{Error, Result, ResultCode};
 use kyoho_integrators::cluster::{Cluster, Progress};
 
-use super::super::structures::{self, bad_field, empty, kyoho_evolution, kyoho_evolve_options, read};
+use super::super::structures::{Structures, bad_field, empty, kyoho_evolution, kyoho_evolve_options, read};
 use super::{call_on, kyoho_integrator};
 
 /// Advances all bodies to a time, which may not lie before theirs, or until something ends it
@@ -24,9 +24,9 @@ use super::{call_on, kyoho_integrator};
 ///
 /// Errors, after which bodies are where they were, or where the last two became one, or in order 2
 /// at the end of a step: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of
-/// the bodies, or a field of `evolve_options`), KYOHO_NOT_FINITE (also for bodies at one position
-/// without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY. The text of
-/// KYOHO_NOT_FINITE names the body and the field that gives it such a number.
+/// the bodies, or a field of `evolve_options` or `evolution`), KYOHO_NOT_FINITE (also for bodies at
+/// one position without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
+/// The text of KYOHO_NOT_FINITE names the body and the field that gives it such a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_integrator_evolve(
     integrator: *mut kyoho_integrator,
@@ -35,14 +35,13 @@ pub unsafe extern "C" fn kyoho_integrator_evolve(
     evolution: *mut kyoho_evolution,
 ) -> ResultCode {
     call_on(integrator, |cluster| {
-        // SAFETY: null or a structure.
-        let limits = unsafe { Limits::read(evolve_options) }.map_err(|error| cluster.refuse(error))?;
+        // SAFETY: null or a structure each.
+        let given = unsafe { Limits::read(evolve_options) }
+            .and_then(|limits| Ok((limits, unsafe { Structures::new("evolution", evolution, 1) }?)));
+        let (limits, to) = given.map_err(|error| cluster.refuse(error))?;
         let outcome = evolve(cluster, (0, time), &limits, None)?;
-        if evolution.is_null() {
-            return Ok(());
-        }
-        // SAFETY: not null, hence a structure.
-        unsafe { structures::write("evolution", evolution, outcome) }
+        // SAFETY: null or a structure.
+        unsafe { to.write(0, outcome) }
     })
 }
 

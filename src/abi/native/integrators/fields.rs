@@ -109,9 +109,10 @@ unsafe fn vectors(name: &'static str, rows: *const f64, count: usize) -> Result<
 
 /// Adds a field that a function of the caller gives, from now on: beside others, on all bodies. The
 /// library calls it in evolutions, once for all bodies of a block step, with `context`, and where
-/// it computes energies if `has_potential` is not 0; from the thread that called the library. It
-/// must return, so that it may neither throw an exception nor jump, and it must not call functions
-/// on this integrator.
+/// it computes energies if `has_potential` is not 0; from the thread that called the library, but
+/// in `kyoho_integrators_evolve` from threads of the library, those of several integrators at the
+/// same time. It must return, so that it may neither throw an exception nor jump, and it must not
+/// call functions on this integrator.
 ///
 /// Order 2 asks for accelerations, order 4 for jerks too: the derivative by time of the
 /// acceleration that the field gives a body, along its way, which may depend on its acceleration by

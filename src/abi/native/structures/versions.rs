@@ -125,7 +125,8 @@ pub unsafe fn write<S: Structure>(argument: &'static str, pointer: *mut S, struc
     Ok(())
 }
 
-/// An array of structures of the caller, all as long as the first one.
+/// An array of structures of the caller, all as long as the first one, into which a call writes what it
+/// has done.
 #[derive(Clone, Copy)]
 pub struct Structures<S> {
     argument: &'static str,
@@ -134,14 +135,25 @@ pub struct Structures<S> {
 }
 
 impl<S: Structure> Structures<S> {
-    /// Takes the array; nothing is written to a null one.
+    /// Takes the array; nothing is written to a null one. Fails where the size of one is wrong, so that a
+    /// call finds that out before it does anything.
     ///
     /// # Safety
     /// The pointer is null, or as for [`write()`], of as many structures as will be written.
     pub unsafe fn new(argument: &'static str, first: *mut S, count: usize) -> Result<Structures<S>> {
-        let is_none = first.is_null() || count == 0;
+        if first.is_null() || count == 0 {
+            return Ok(Structures { argument, first, length: 0 });
+        }
         // SAFETY: the caller's promise.
-        let length = if is_none { 0 } else { unsafe { size_of_callers(first) }? };
+        let length = unsafe { size_of_callers(first) }?;
+        for place in 1..count {
+            // SAFETY: the caller's promise.
+            let size = unsafe { size_of_callers(first.byte_add(place * length)) }?;
+            if size != length {
+                let allowed = format!("{length}, that of {argument}[0]");
+                return Err(bad_field(&format!("{argument}[{place}].structure_size"), size, allowed));
+            }
+        }
         Ok(Structures { argument, first, length })
     }
 
