@@ -83,6 +83,12 @@ static void wrong_arguments(void) {
     WRONG(KYOHO_BAD_OPTION, "tolerance", kyoho_few_body_evolve(&wrong, &systems, NULL));
     wrong = options, wrong.terms = 16;
     WRONG(KYOHO_BAD_OPTION, "kyoho_few_body_options.terms", kyoho_few_body_evolve(&wrong, &systems, NULL));
+    wrong = options, wrong.reserved = 1;
+    WRONG(KYOHO_BAD_OPTION, "kyoho_few_body_options.reserved", kyoho_few_body_evolve(&wrong, &systems, NULL));
+    kyoho_few_body_outcomes outcomes = KYOHO_FEW_BODY_OUTCOMES_INIT;
+    outcomes.reserved = 1;
+    WRONG(KYOHO_BAD_OPTION, "kyoho_few_body_outcomes.reserved",
+          kyoho_few_body_evolve(&options, &systems, &outcomes));
     wrong = options, wrong.max_steps = -1;
     WRONG(KYOHO_BAD_OPTION, "kyoho_few_body_options.max_steps", kyoho_few_body_evolve(&wrong, &systems, NULL));
     systems.offsets.data = falling;

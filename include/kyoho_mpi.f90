@@ -8,8 +8,8 @@
 !     result = kyoho_system_create(system, order=4, communicator=ranks)       on all ranks
 !
 ! Each rank then writes its own sources, and gets the forces of the sources of all ranks on its own
-! sinks. kyoho_system_create, kyoho_system_force, kyoho_system_force_all, kyoho_system_start,
-! kyoho_system_start_all and kyoho_system_wait are calls of all ranks, as those of MPI.
+! sinks. kyoho_system_create, kyoho_system_wait, and kyoho_system_force and kyoho_system_start with
+! those that end in _all and _lists are calls of all ranks, as those of MPI.
 !
 ! Compile this file after kyoho.f90, by your MPI's compiler: the library knows no MPI. Of a
 ! communicator of the module mpi_f08 hand over its component MPI_VAL.

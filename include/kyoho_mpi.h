@@ -7,8 +7,8 @@
 //     kyoho_system_create(&options, &system);                 on all ranks
 //
 // Each rank then writes its own sources, and gets the forces of the sources of all ranks on its own
-// sinks. kyoho_system_create, kyoho_system_force, kyoho_system_force_all, kyoho_system_start,
-// kyoho_system_start_all and kyoho_system_wait are calls of all ranks, as those of MPI. In
+// sinks. kyoho_system_create, kyoho_system_wait, and kyoho_system_force and kyoho_system_start with
+// those that end in _all and _lists are calls of all ranks, as those of MPI. In
 // kyoho_integrator_create the same options make an integrator whose ranks all have all bodies.
 //
 // The library knows no MPI: these functions are compiled into your program, with your MPI. The

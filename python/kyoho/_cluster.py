@@ -908,7 +908,7 @@ class Cluster(Handle):
         ----------
         time : float
         block_steps : int
-            The number of block steps after which it ends.
+            The number of block steps after which it ends. 0 or None: no limit.
         seconds : float
             The seconds of real time after which it ends, at the end of a block step.
         progress : function
@@ -921,8 +921,11 @@ class Cluster(Handle):
         handle = self._own()
         try:
             time = self._evolution_time(time)
-            told = progress and (lambda now, steps: progress(self._given(now, "time"), steps))
-            listening = Listening(block_steps, seconds, told, progress_seconds)
+
+            def told(now: float, steps: int) -> Any:
+                return None if progress is None else progress(self._given(now, "time"), steps)
+
+            listening = Listening(block_steps, seconds, told if callable(progress) else progress, progress_seconds)
         except Exception:
             options = structures.EvolveOptions(sizeof(structures.EvolveOptions), -1)
             self._tell_ranks(lambda: library.kyoho_integrator_evolve(handle, 0.0, byref(options), None))

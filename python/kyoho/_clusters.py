@@ -113,7 +113,7 @@ class Clusters(Closing, Sequence[Cluster]):
         time : float or array of shape (clusters,)
             For all, or of each.
         block_steps : int
-            The number of block steps after which an evolution ends.
+            The number of block steps after which an evolution ends. 0 or None: no limit.
         seconds : float
             The seconds of real time after which all end, at the ends of block steps.
         progress : function
@@ -153,7 +153,7 @@ class Clusters(Closing, Sequence[Cluster]):
         for cluster in self:
             cluster._beside.extend(working)
         try:
-            with Listening(block_steps, seconds, progress and told, progress_seconds) as listening:
+            with Listening(block_steps, seconds, told if callable(progress) else progress, progress_seconds) as listening:
                 given = (c_double * len(self))(*times)
                 error = _in_a_thread(
                     lambda: library.kyoho_integrators_evolve(

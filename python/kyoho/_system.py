@@ -723,7 +723,7 @@ class System(Handle):
 
     def _sources_below(self, nj: int | None) -> int:
         if nj is not None:
-            return integer("nj", nj)
+            return integer("nj", nj, least=0)
         if self._nj is None:
             raise Error("nj is None, and addresses on a device were not looked at; allowed: nj=")
         return self._nj

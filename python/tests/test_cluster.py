@@ -166,6 +166,8 @@ def test_an_error_of_progress_is_the_callers():
         with pytest.raises(kyoho.Error, match="may not call it"):
             cluster.evolve(3.0, progress=lambda *_: cluster.close(), progress_seconds=0)
         assert cluster.time > 0
+        with pytest.raises(kyoho.Error, match="progress is 3; allowed: a function"):
+            cluster.evolve(4.0, progress=3)
 
 
 def test_a_cluster_that_nobody_names_goes_at_once():

@@ -164,6 +164,7 @@ def test_sources_on_one_another(bodies):
     for wrong, said in (
         (dict(softening2="x"), "softening2 is 'x'; allowed: a number"),
         (dict(softening2=-1), "softening"),
+        (dict(nj=-1), "nj is -1; allowed: 0 to"),
         (dict(nj=bodies.count + 1), f"no source was written to address {bodies.count}"),
         (dict(out=out), "out"),
     ):

@@ -354,6 +354,20 @@ fn addresses_below(end: usize) -> String {
 }
 
 impl Error {
+    /// Returns the error with other names of the bodies that it names.
+    pub fn with_bodies(self, name: impl Fn(i64) -> i64) -> Error {
+        match self {
+            Error::SamePlace { bodies } => Error::SamePlace { bodies: bodies.map(name) },
+            Error::FieldNotFinite { what, body, field, value } => {
+                Error::FieldNotFinite { what, body: name(body), field, value }
+            }
+            Error::LawNotFinite { what, body, law, value } => {
+                Error::LawNotFinite { what, body: name(body), law, value }
+            }
+            other => other,
+        }
+    }
+
     /// Returns the error that no file descriptor is free for this file, if that is why it could not
     /// be opened.
     pub fn no_descriptor(file: &Path, error: &io::Error) -> Option<Error> {

@@ -1,7 +1,7 @@
 //! The forces of all sources on one another.
 
 use kyoho_core::sinks::{FromFn, SinkScan};
-use kyoho_core::{Error, Interaction, Result, Sink, Sinks, Source, TreeAccuracy, TreeBlock, padded};
+use kyoho_core::{Error, Interaction, Result, Sink, Sinks, Source, TreeAccuracy, TreeBlock, memory, padded};
 use kyoho_hal::Backend;
 use kyoho_laws::double_double::Double;
 use kyoho_laws::simd::predict;
@@ -133,18 +133,15 @@ impl System {
         let has_own = self.has_softenings();
         let sources = self.journal.each(0..nj, |source, supplement| (source.index, supplement.softening2))?;
         let all = predicted.into_iter().zip(&sources).enumerate();
-        let sinks: Result<Vec<QuadSink>> = all
-            .map(|(address, (derivatives, source))| match (derivatives, source) {
-                (Some(derivatives), Some((index, [high, low]))) => Ok(QuadSink {
-                    index: *index,
-                    softening2: if has_own { Double { high: *high, low: *low } } else { Double::from_limb(softening2) },
-                    radius2: Double::ZERO,
-                    derivatives,
-                }),
-                _ => Err(missing(nj, Some(address))),
-            })
-            .collect();
-        self.start_quad(nj, true, sinks?)
+        let mut sinks = memory::room(nj, "sinks")?;
+        for (address, (derivatives, source)) in all {
+            let (Some(derivatives), Some((index, [high, low]))) = (derivatives, source) else {
+                return Err(missing(nj, Some(address)));
+            };
+            let softening2 = if has_own { Double { high: *high, low: *low } } else { Double::from_limb(softening2) };
+            sinks.push(QuadSink { index: *index, softening2, radius2: Double::ZERO, derivatives });
+        }
+        self.start_quad(nj, true, sinks)
     }
 }
 

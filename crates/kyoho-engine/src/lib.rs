@@ -55,7 +55,7 @@ use staging::{KeptSinks, Staged};
 pub use kyoho_devices::DomainOn;
 pub use quad::{QuadForce, QuadSink, QuadSource};
 pub use setup::{Setup, Statistics, Stepper};
-pub use trees::TreeErrors;
+pub use trees::{TreeErrors, percentile};
 
 /// Where the numbers of the sinks of the next block are.
 #[derive(Debug, Clone, Copy, PartialEq)]

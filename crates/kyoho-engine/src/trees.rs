@@ -28,6 +28,11 @@ pub struct TreeErrors {
     pub worst: f64,
 }
 
+/// Returns the error that this part of 100 of some errors, which ascend, do not exceed.
+pub fn percentile(errors: &[f64], part: usize) -> f64 {
+    errors[(errors.len() * part).div_ceil(100).max(1) - 1]
+}
+
 impl System {
     /// Sums forces by a tree from now on, or with `None` all pairs. Blocks with few pairs are
     /// summed directly all the same: a constant of the devices says from where on a tree is faster.
@@ -161,8 +166,7 @@ impl System {
         };
         let mut errors = memory::collected(by_tree.iter().enumerate().map(error), WHAT)?;
         errors.sort_unstable_by(f64::total_cmp);
-        // At least that many of a hundred have at most this error.
-        let at = |part: usize| errors[(samples * part).div_ceil(100) - 1];
+        let at = |part: usize| percentile(&errors, part);
         Ok(TreeErrors { median: at(50), percentile_90: at(90), percentile_99: at(99), worst: at(100) })
     }
 

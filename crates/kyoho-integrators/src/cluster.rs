@@ -189,18 +189,7 @@ impl Cluster {
 
     /// Returns an error that names bodies by their identifiers.
     fn named(&self, error: Error) -> Error {
-        match error {
-            Error::SamePlace { bodies } => {
-                Error::SamePlace { bodies: bodies.map(|place| self.identifiers[place as usize]) }
-            }
-            Error::LawNotFinite { what, body, law, value } => {
-                Error::LawNotFinite { what, body: self.identifiers[body as usize], law, value }
-            }
-            Error::FieldNotFinite { what, body, field, value } => {
-                Error::FieldNotFinite { what, body: self.identifiers[body as usize], field, value }
-            }
-            other => other,
-        }
+        error.with_bodies(|place| self.identifiers[place as usize])
     }
 }
 

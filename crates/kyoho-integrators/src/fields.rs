@@ -365,33 +365,43 @@ impl Fields {
     /// Returns the energy of bodies in the fields at a time: the sum of each mass times the potential.
     /// Fields that have no potential give none.
     pub fn energy(&mut self, bodies: &[Body], time: f64) -> Result<f64> {
+        let mut terms = memory::room(bodies.len() * self.all.len(), ENERGIES)?;
+        self.potentials(bodies, time, |place, value| memory::push(&mut terms, bodies[place].mass * value, ENERGIES))?;
+        Ok(sum(terms))
+    }
+
+    /// Calls a function with the potential that each field has where each body is at a time.
+    pub fn potentials(
+        &mut self,
+        bodies: &[Body],
+        time: f64,
+        mut each: impl FnMut(usize, f64) -> Result<()>,
+    ) -> Result<()> {
         if self.is_empty() {
-            return Ok(0.0);
+            return Ok(());
         }
         self.make_work(1)?;
         self.move_centres(time)?;
         let (fields, centres, work) = (&self.all, &self.centres, &mut self.work[0]);
         work.begin(fields, self.gravity, time);
-        let mut terms = memory::room(bodies.len() * fields.len(), ENERGIES)?;
-        let mut add = |number: usize, value: f64, field: &str| {
-            if !value.is_finite() {
-                let (body, field) = (number as i64, field.into());
-                return Err(Error::FieldNotFinite { what: "potential", body, field, value });
+        let mut give = |place: usize, value: f64, field: &str| {
+            if value.is_finite() {
+                return each(place, value);
             }
-            memory::push(&mut terms, bodies[number].mass * value, ENERGIES)
+            let (body, field) = (place as i64, field.into());
+            Err(Error::FieldNotFinite { what: "potential", body, field, value })
         };
-        for (number, body) in bodies.iter().enumerate() {
+        for (place, body) in bodies.iter().enumerate() {
             let motion = [body.position, body.velocity];
             for ((field, centre), work) in fields.iter().zip(centres).zip(&mut work.fields) {
-                let value = field.program.potential(work, &relative(&motion, centre));
-                add(number, value, field.name())?;
+                give(place, field.program.potential(work, &relative(&motion, centre)), field.name())?;
             }
         }
         if !self.functions.is_empty() {
             self.functions.take(bodies.len(), |place| [bodies[place].position, bodies[place].velocity])?;
-            self.functions.potentials(time, |number, value| add(number, value, FUNCTION))?;
+            self.functions.potentials(time, |place, value| give(place, value, FUNCTION))?;
         }
-        Ok(sum(terms))
+        Ok(())
     }
 }
 

@@ -244,12 +244,6 @@ impl Leapfrog {
         let Some(encounters) = &mut self.encounters else { return Ok(false) };
         if encounters.approach() > 0.0 {
             let radius2 = encounters.approach().powi(2);
-            if self.groups.is_some() {
-                // The system has the sources of one group.
-                let source = |body: usize| self.bodies[body].source(Order::Second, body, 1.0, 0.0);
-                self.system.set_sources(self.bodies.len(), source)?;
-                self.system.keep_sources_below(self.bodies.len())?;
-            }
             let sink = |(number, body): (usize, &Body)| Sink { radius2, ..body.sink(number, 0.0) };
             let sinks = self.bodies.iter().enumerate().map(sink);
             let (bodies, gravity) = (&self.bodies, self.plan.gravity);
@@ -257,6 +251,7 @@ impl Leapfrog {
             if self.groups.is_some() {
                 // The system has the sources of one group.
                 self.system.set_sources(bodies.len(), source)?;
+                self.system.keep_sources_below(bodies.len())?;
             }
             let near = self.system.find_neighbours(bodies.len(), true, sinks, source)?;
             let feel = |one, other| self.groups.as_ref().is_none_or(|groups| groups.touch(one, other));
@@ -445,12 +440,8 @@ impl Integrator for Leapfrog {
 
     fn field_energy(&mut self, time: f64) -> Result<f64> {
         let (first, _) = self.system.place_of_bodies(self.bodies.len());
-        let own = self.fields.energy(&self.bodies, time).map_err(|error| match error {
-            Error::FieldNotFinite { what, body, field, value } => {
-                Error::FieldNotFinite { what, body: first as i64 + body, field, value }
-            }
-            other => other,
-        })?;
+        let own = self.fields.energy(&self.bodies, time);
+        let own = own.map_err(|error| error.with_bodies(|place| first as i64 + place))?;
         Ok(sum(self.system.of_ranks([own])?.into_iter().map(|[of_rank]| of_rank)))
     }
 

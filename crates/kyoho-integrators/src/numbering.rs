@@ -56,12 +56,7 @@ impl Numbering {
 
     /// Returns an error with the places of bodies that it has by their numbers.
     pub fn named(&self, error: Error) -> Error {
-        match error {
-            Error::SamePlace { bodies } => {
-                Error::SamePlace { bodies: bodies.map(|number| self.place(number as usize) as i64) }
-            }
-            other => other,
-        }
+        error.with_bodies(|number| self.place(number as usize) as i64)
     }
 
     /// Returns the places of two bodies, the lower one first.

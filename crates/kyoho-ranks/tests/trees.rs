@@ -288,23 +288,25 @@ fn bodies_may_be_anywhere() {
     }
 }
 
+const PRECISIONS: [Precision; 2] = [Precision::Double, Precision::Mixed];
+
 /// Checks all forces against direct sums, to a part of the largest number.
 fn require_near(name: &str, tolerance: f64, shares: &[Share]) {
     let (sources, sinks) = all(shares);
     let exact = alone(None, Precision::Double, &sources, &sinks);
     let largest = exact.iter().flatten().fold(1e-300, |most: f64, value| most.max(value.abs()));
-    for gpus in Gpus::to_try() {
-        let found = together_on(gpus, TreeAccuracy::Error(1e-3), Precision::Double, Manners::default(), shares);
-        // GPUs have 32 bits of a distance, and other groups of sinks.
+    for (gpus, precision) in Gpus::to_try().into_iter().flat_map(|gpus| PRECISIONS.map(|precision| (gpus, precision))) {
+        let found = together_on(gpus, TreeAccuracy::Error(1e-3), precision, Manners::default(), shares);
+        // GPUs and `mixed` have 32 bits of a distance, and GPUs other groups of sinks.
         let tolerance = match tolerance {
-            on_cpus if gpus == Gpus::None => on_cpus,
+            on_cpus if gpus == Gpus::None && precision == Precision::Double => on_cpus,
             0.0 => 0.0,
             for_pairs if for_pairs > 1e-9 => 1e-3,
             _ => 1e-6,
         };
         for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
             let difference = (found - exact).abs();
-            assert!(difference <= tolerance * largest, "{name}, GPUs {gpus:?}: {found:e} for {exact:e}");
+            assert!(difference <= tolerance * largest, "{name}, GPUs {gpus:?}, {precision:?}: {found:e} for {exact:e}");
         }
     }
 }

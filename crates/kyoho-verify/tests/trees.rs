@@ -423,67 +423,6 @@ fn an_opening_angle_may_be_asked_for_instead_of_an_accuracy() {
     }
 }
 
-/// Prints errors, counts and times for the model, the number of bodies and the settings that the
-/// environment names.
-#[test]
-#[ignore = "a scan by hand"]
-fn scan() {
-    let get = |name: &str, default: &str| std::env::var(name).unwrap_or(default.into());
-    let number = |name: &str, default: &str| get(name, default).parse::<f64>().unwrap();
-    let (count, softening) = (number("N", "131072") as usize, number("SOFTENING", "1e-4"));
-    let bodies = match &get("MODEL", "plummer")[..] {
-        "plummer" => plummer(count),
-        "uniform" => uniform(count),
-        "hernquist" => hernquist(count),
-        "cosmological" => cosmological(),
-        _ => clumps(count),
-    };
-    let precision = Precision::from_name(&get("PRECISION", "single")).unwrap();
-    let level = Level::from_name(&get("LEVEL", "avx2")).unwrap();
-    let numbers: Vec<usize> = (0..count).step_by((count / number("SAMPLE", "1000") as usize).max(1)).collect();
-    let softening2 = softening * softening;
-    let expected = direct(&bodies, &bodies, &numbers, softening2);
-    let mut efforts: Vec<Effort> =
-        get("ACCURACIES", "").split_whitespace().map(|accuracy| Effort::of(accuracy.parse().unwrap())).collect();
-    for order in get("ORDERS", "").split_whitespace() {
-        for tolerance in get("TOLERANCES", "1e-3").split_whitespace() {
-            efforts.push(Effort { order: order.parse().unwrap(), tolerance: tolerance.parse().unwrap() });
-        }
-    }
-    for effort in efforts {
-        let settings = Settings { level, ..settings(effort, softening2) };
-        for _ in 0..number("REPEAT", "1") as usize {
-            let before = cpu_seconds();
-            let (found, counts) = sum(precision, &bodies, &bodies, &settings, number("THREADS", "1") as usize).unwrap();
-            let seconds = cpu_seconds() - before;
-            let errors = errors(&found, &numbers, &expected).map(|error| format!("{error:.1e}"));
-            let a_body = |number: u64| number as f64 / count as f64;
-            println!(
-                "order {} tolerance {:.1e} errors {} near {:.0} far {:.1} tests {:.1} coarse {:.1} cells {:.3} \
-                 groups {:.3} CPU {seconds:.3} s phases {:.3?}",
-                effort.order,
-                effort.tolerance,
-                errors.join(" "),
-                a_body(counts.near),
-                a_body(counts.far),
-                a_body(counts.tests),
-                a_body(counts.coarse),
-                a_body(counts.cells),
-                a_body(counts.groups),
-                counts.seconds,
-            );
-        }
-    }
-}
-
-/// Returns the CPU time of the process.
-fn cpu_seconds() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is there to be written.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
-
 #[test]
 fn only_bodies_in_one_point_are_more_than_a_leaf_has() {
     let plain = plummer(3000).positions;

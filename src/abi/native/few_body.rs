@@ -143,8 +143,11 @@ pub unsafe extern "C" fn kyoho_few_body_evolve(
             None
         } else {
             // SAFETY: not null, hence a structure.
-            Some(OutcomeRows::of(&unsafe { read("outcomes", outcomes) }?)?)
+            let outcomes = unsafe { read("outcomes", outcomes) }?;
+            require_none("kyoho_few_body_outcomes", outcomes.reserved)?;
+            Some(OutcomeRows::of(&outcomes)?)
         };
+        require_none("kyoho_few_body_options", given.reserved)?;
         let mut settings = Settings::from_environment()?;
         diagnostics::start_log(&settings)?;
         settings.threads = options::threads_of("kyoho_few_body_options.threads", given.threads, settings.threads)?;
@@ -170,6 +173,11 @@ pub unsafe extern "C" fn kyoho_few_body_evolve(
         }
         Ok(())
     })
+}
+
+/// Fails if the caller gives a field a number that has no meaning yet.
+fn require_none(structure: &str, reserved: i32) -> Result<()> {
+    if reserved == 0 { Ok(()) } else { Err(bad_field(&format!("{structure}.reserved"), reserved, "0")) }
 }
 
 /// Returns what the caller asks for.

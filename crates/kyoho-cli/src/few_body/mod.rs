@@ -19,6 +19,7 @@ use kyoho_few_body::{
 
 /// The options of `kyoho few-body`.
 #[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Arguments {
     /// Text with lines `mass x y z vx vy vz [radius]`, and a blank line between systems; or one system in
     /// HDF5, as `kyoho run` reads it; `-` reads the standard input

@@ -2,6 +2,7 @@
 
 mod bench;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use kyoho::Backend;
@@ -178,10 +179,14 @@ fn check_no_fields(side: Side, fields: &[Field]) -> Result<()> {
 
 /// Gives parameters as the command line has them.
 fn set_parameters(kernel: &mut PairKernel, parameters: &[String]) -> Result<()> {
+    let mut named = HashSet::new();
     for parameter in parameters {
         let bad =
             |allowed: &str| Failure::Argument { option: "--param", value: parameter.clone(), allowed: allowed.into() };
         let (name, given) = parameter.split_once('=').ok_or_else(|| bad("NAME=NUMBERS, such as eps2=1e-4"))?;
+        if !named.insert(name) {
+            return Err(bad("each parameter once"));
+        }
         let number = |word: &str| DoubleDouble::parse(word.trim()).map(Number::Dd);
         let given: Option<Vec<Number>> = given.split(',').map(number).collect();
         let given = given.ok_or_else(|| bad("decimal numbers with commas between them"))?;

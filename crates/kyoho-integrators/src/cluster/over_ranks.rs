@@ -4,7 +4,7 @@ use kyoho_core::{Error, Result};
 use kyoho_engine::System;
 use kyoho_ranks::{Communicator, SharedSystem, Team, digest};
 
-use crate::body::{mark, mark_of_text};
+use crate::body::{Body, mark, mark_of_text};
 use crate::fields::Centre;
 
 use super::{Choices, Cluster, Evolution};
@@ -45,10 +45,18 @@ impl Cluster {
     ) -> Result<T> {
         let Some(team) = self.team.clone() else { return work(self) };
         team.together(|| {
-            // A rank that takes its change back may have the bodies of the others again.
-            self.is_changed = team.is_on_any(self.is_changed)?;
             let marks = [("the mark of the bodies", self.mark()), ("the mark of the arguments", digest(arguments))];
             team.require_same(&marks)?;
+            // After an error on one rank, or a change that it has taken back, ranks know other derivatives of
+            // the motion.
+            let known = team.numbers([mark(self.bodies()), u64::from(self.is_changed)])?;
+            if known.iter().any(|of_rank| *of_rank != known[0]) {
+                self.is_changed = true;
+                self.integrator
+                    .bodies_mut()
+                    .iter_mut()
+                    .for_each(|body| *body = Body::new(body.mass, body.position, body.velocity));
+            }
             work(self)
         })
     }
@@ -83,7 +91,9 @@ impl Cluster {
         });
         let identifiers = self.identifiers.iter().map(|identifier| identifier.cast_unsigned());
         let radii = self.radii.iter().map(|radius| radius.to_bits());
-        let head = [self.time.to_bits(), mark(self.bodies())];
+        let motion = self.bodies().iter().flat_map(|Body { mass, position, velocity, .. }| {
+            [*mass].into_iter().chain(*position).chain(*velocity).map(f64::to_bits)
+        });
         let groups = &self.groups;
         let of_bodies = (0..self.identifiers.len()).flat_map(|place| {
             let member = groups.member(place);
@@ -93,6 +103,16 @@ impl Cluster {
             let felt = (0..groups.count()).map(move |other| u64::from(groups.feels(group, other)));
             [groups.softening(group).to_bits()].into_iter().chain(felt)
         });
-        digest(head.into_iter().chain(identifiers).chain(radii).chain(fields).chain(laws).chain(of_bodies).chain(rows))
+        digest(
+            [self.time.to_bits()]
+                .into_iter()
+                .chain(motion)
+                .chain(identifiers)
+                .chain(radii)
+                .chain(fields)
+                .chain(laws)
+                .chain(of_bodies)
+                .chain(rows),
+        )
     }
 }

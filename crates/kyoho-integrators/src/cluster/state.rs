@@ -14,8 +14,6 @@ use super::{BODIES, Change, Cluster};
 
 /// The first word of a state, which names its form.
 const FORM: u64 = u64::from_le_bytes(*b"kyoho  8");
-/// The form before, in which members of subsystems have the masses of their bodies.
-const FORM_BEFORE: u64 = u64::from_le_bytes(*b"kyoho  7");
 /// The words before the bodies: the form, the order, the number of bodies, the time, whether bodies
 /// have changed since their forces were computed, the number of fields, that of laws, that of
 /// subsystems, the distance at which these form, and the number of groups. The fields follow the bodies,
@@ -132,8 +130,7 @@ impl Cluster {
         };
         let has_more = fields > 0 || laws > 0 || subsystems > 0;
         let of_groups = OF_GROUP * group_count;
-        let is_known = [FORM, FORM_BEFORE].contains(&form);
-        if !is_known || is_changed > 1 || (!has_more && words.len() != bodies * WORDS + of_groups) {
+        if form != FORM || is_changed > 1 || (!has_more && words.len() != bodies * WORDS + of_groups) {
             return Err(is_wrong());
         }
         if order != self.setup.order as u64 {
@@ -157,7 +154,7 @@ impl Cluster {
         }
         let mut found = Vec::new();
         for _ in 0..subsystems {
-            let subsystem = subsystem(&mut words, (&all, form == FORM)).ok_or_else(is_wrong)??;
+            let subsystem = subsystem(&mut words, bodies).ok_or_else(is_wrong)??;
             memory::push(&mut found, subsystem, SUBSYSTEM)?;
         }
         if words.len() != of_groups {
@@ -335,22 +332,18 @@ fn body(number: &mut impl FnMut() -> f64) -> Body {
     Body { step, mass, position, velocity, derivatives: std::array::from_fn(|_| vector()) }
 }
 
-/// Reads a subsystem of bodies, whose members may have masses; `None` if it is not whole.
-fn subsystem(
-    words: &mut impl ExactSizeIterator<Item = u64>,
-    (bodies, have_masses): (&[Body], bool),
-) -> Option<Result<Subsystem>> {
+/// Reads a subsystem of some of so many bodies; `None` if it is not whole.
+fn subsystem(words: &mut impl ExactSizeIterator<Item = u64>, bodies: usize) -> Option<Result<Subsystem>> {
     let count = words.next().and_then(|count| usize::try_from(count).ok())?;
     let is_close = words.next().filter(|is_close| *is_close <= 1)? == 1;
-    let of_member = if have_masses { OF_MEMBER } else { OF_MEMBER - 1 };
-    if count < 2 || of_member.checked_mul(count)? + OF_SUBSYSTEM - 2 > words.len() {
+    if count < 2 || OF_MEMBER.checked_mul(count)?.checked_add(OF_SUBSYSTEM - 2)? > words.len() {
         return None;
     }
     let centre = body(&mut || f64::from_bits(words.next().unwrap_or(0)));
     if !numbers(&centre).all(f64::is_finite) || centre.step < 0.0 || centre.mass <= 0.0 {
         return None;
     }
-    Some(members(words, (bodies, have_masses), count).and_then(|(members, inner)| {
+    Some(members(words, bodies, count).and_then(|(members, inner)| {
         let members = members.ok_or_else(|| wrong(SUBSYSTEM, "damaged", "bodies of the state, and finite numbers"))?;
         Ok(Subsystem { members, centre, inner, is_close, ..Subsystem::default() })
     }))
@@ -359,7 +352,7 @@ fn subsystem(
 /// Reads the members of a subsystem, `None` if they are wrong.
 fn members(
     words: &mut impl Iterator<Item = u64>,
-    (bodies, have_masses): (&[Body], bool),
+    bodies: usize,
     count: usize,
 ) -> Result<(Option<Vec<usize>>, FewBodies)> {
     let mut places = memory::room(count, SUBSYSTEM)?;
@@ -375,9 +368,8 @@ fn members(
         let place = words.next().and_then(|place| usize::try_from(place).ok()).unwrap_or(usize::MAX);
         let mut vector = || -> Vector { std::array::from_fn(|_| f64::from_bits(words.next().unwrap_or(0))) };
         let (position, velocity) = (vector(), vector());
-        let own = if have_masses { words.next().map(f64::from_bits) } else { bodies.get(place).map(|body| body.mass) };
-        let mass = own.unwrap_or(0.0);
-        is_right &= place < bodies.len() && mass >= 0.0 && mass.is_finite();
+        let mass = words.next().map_or(0.0, f64::from_bits);
+        is_right &= place < bodies && mass >= 0.0 && mass.is_finite();
         is_right &= [position, velocity].as_flattened().iter().all(|x| x.is_finite());
         places.push(place);
         inner.masses.push(mass);

@@ -117,24 +117,19 @@ fn a_state_after_changes_of_members_goes_on_with_the_same_bits() {
 }
 
 #[test]
-fn a_state_of_the_form_before_is_read() {
+fn a_state_with_a_damaged_subsystem_is_refused() {
     let mut first = with_ring(Order::Sixth, 1e-3, 0.6);
     evolve(&mut first, 0.125);
     let state = first.state().unwrap();
-    // Members had no masses of their own; the words of the only group are the last ones.
-    let (words, _) = state.as_chunks::<8>();
-    let [end, of_member] = [words.len() - 2, 8];
-    let members = words[end - 2 * of_member..end].chunks(of_member);
-    assert!(members.clone().all(|member| f64::from_le_bytes(member[7]) == 0.5 / 24.0));
-    let before = words[..end - 2 * of_member].iter().chain(members.flat_map(|member| &member[..7]));
-    let mut before: Vec<u8> = before.chain(&words[end..]).flatten().copied().collect();
-    before[..8].copy_from_slice(b"kyoho  7");
-    let mut second = cluster(Order::Sixth, WITH);
-    second.set_state(&before).unwrap();
-    assert_eq!(second.state().unwrap(), state);
-    // Members without masses are no members of the form of now.
-    before[..8].copy_from_slice(b"kyoho  8");
-    second.set_state(&before).unwrap_err();
+    // The number of members stands before the other words of the subsystem, and those of the only group.
+    let count = state.len() / 8 - (28 + 2 * 8) - 2;
+    assert_eq!(state[8 * count..][..8], 2_u64.to_le_bytes());
+    for members in [0, 1, 3, 1 << 40, u64::MAX / 8, u64::MAX / 8 - 1, u64::MAX] {
+        let mut damaged = state.clone();
+        damaged[8 * count..][..8].copy_from_slice(&members.to_le_bytes());
+        let error = cluster(Order::Sixth, WITH).set_state(&damaged).unwrap_err();
+        assert_eq!(error.code(), ResultCode::BadOption, "{members} members: {error}");
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub fn sum<E: Number>(
             let counts = sums.sum(points(&of_sources), points(of_sinks), &settings, values)?;
             let phases = [TreePhase::Sort, TreePhase::Moments, TreePhase::FirstPass, TreePhase::Walk];
             phases.iter().zip(counts.seconds).for_each(|(phase, seconds)| profile.seconds[*phase as usize] = seconds);
-            (profile.near, profile.far) = (counts.near, counts.far_of_sinks);
+            (profile.near, profile.far) = (counts.near, counts.far);
         }
         Method::Stackless { theta, sinks } => {
             let walk = Walk { theta, sinks, softening2, skip_own_index };

@@ -241,7 +241,7 @@ impl<E: Number> DomainForces for Domain<E> {
         self.is_on_device = of_device.is_some();
         let (sources, sinks) = self.points();
         let trees = of_device.map_or_else(|| Trees::new(&self.with(), sources, sinks), Ok)?;
-        let spread = trees.spread(sources.masses, &self.threads)?;
+        let spread = trees.spread(sources.masses, &self.threads)?.of_domain(cube);
         self.trees = Some(trees);
         Ok(spread)
     }

@@ -25,7 +25,7 @@ pub struct Coarse<'a, E: Number> {
 impl<E: Number> Pass for Coarse<'_, E> {
     type State = Field;
     type Out = [f64; 2];
-    type Scratch = (Sorting, u64);
+    type Scratch = Sorting;
 
     fn first(&self) -> Field {
         Field::default()
@@ -37,7 +37,7 @@ impl<E: Number> Pass for Coarse<'_, E> {
         state: &Field,
         list: &[u32],
         (kept, states): &mut Handed<Field>,
-        (sorting, counted): &mut (Sorting, u64),
+        sorting: &mut Sorting,
         out: &mut [[f64; 2]],
     ) -> Result<bool> {
         let (extent, of_cell) = (&self.extents[cell], &self.tree.cells[cell]);
@@ -49,7 +49,7 @@ impl<E: Number> Pass for Coarse<'_, E> {
                 self.expansions.add_coarse(&self.sources.records, list, &sink, &self.tests, lists, &mut field);
             [0, opened, kept]
         };
-        *counted += sorting.sort(&self.sources.tree.cells, (list, u32::MAX), kept, test)?;
+        sorting.sort(&self.sources.tree.cells, (list, u32::MAX), kept, test)?;
         if of_cell.is_leaf() {
             let [acceleration, tide] = field.sizes();
             out.fill([acceleration, tide]);
@@ -66,7 +66,7 @@ impl<E: Number> Pass for Coarse<'_, E> {
                             self.expansions.add_coarse(records, list, &of_sink, &self.tests, lists, &mut field);
                         [0, opened, kept]
                     };
-                    *counted += sorting.sort(&self.sources.tree.cells, (list, u32::MAX), kept, test)?;
+                    sorting.sort(&self.sources.tree.cells, (list, u32::MAX), kept, test)?;
                     out[0] = field.sizes()[0];
                 }
             }

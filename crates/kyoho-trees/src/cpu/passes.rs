@@ -215,8 +215,8 @@ impl<E: Number> Passes<E> {
         }
     }
 
-    /// Finds how large the accelerations of the sinks are, and returns the number of tests.
-    pub fn first(&mut self, with: &TreeSums<E>) -> Result<u64> {
+    /// Finds how large the accelerations of the sinks are.
+    pub fn first(&mut self, with: &TreeSums<E>) -> Result<()> {
         let mut accelerations = std::mem::take(&mut self.accelerations);
         let variation = self.settings.variation();
         let (tree, positions) = self.sinks();
@@ -230,14 +230,14 @@ impl<E: Number> Passes<E> {
             tests: self.tests(self.first_limits()),
             variation,
         };
-        let walked = walk::walk(&coarse, tree, &self.roots, &mut accelerations, with.threads)?;
+        walk::walk(&coarse, tree, &self.roots, &mut accelerations, with.threads)?;
         let tree = match &self.own {
             None => &self.sources.tree,
             Some((tree, _)) => tree,
         };
         sinks::set_accelerations(tree, &mut self.extents, &accelerations, variation, with.threads);
         self.accelerations = accelerations;
-        Ok(walked.iter().map(|(_, counted)| counted).sum())
+        Ok(())
     }
 
     /// Takes the accelerations of sinks, in their sorted order and with zeros behind them, that a device

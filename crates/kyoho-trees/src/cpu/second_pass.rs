@@ -98,21 +98,19 @@ impl<E: Number, const TERMS: usize> Pass for Walk<'_, '_, E, TERMS> {
         let sink = sink_cell(at, self.softenings.middle(cell), bound, opens_all);
         let test = walk::test(self.expansions, &self.sources.records, &self.tests, &sink);
         let most = if extent.is_group && !opens_all { MOST_NEAR } else { u32::MAX };
-        let tests = scratch.sorting.sort(&self.sources.tree.cells, (list, most), kept, test)?;
+        scratch.sorting.sort(&self.sources.tree.cells, (list, most), kept, test)?;
         let accepted = &scratch.sorting.accepted;
         let mut local = *state;
         let Sources { records, moments, .. } = self.sources;
         if !accepted.is_empty() {
             self.expansions.add_far(records, moments, accepted, &sink, self.tests.softening2, &mut local);
         }
-        let far = accepted.len() as u64;
-        let far_of_sinks = far * u64::from(of_cell.bodies);
-        let mut counts = Counts { far, far_of_sinks, tests, ..Counts::default() };
+        let far = accepted.len() as u64 * u64::from(of_cell.bodies);
+        let mut counts = Counts { far, ..Counts::default() };
         let sinks = of_cell.body_range();
         if extent.is_group {
             let at = (extent.center, extent.radius, self.softenings.middle(cell)[0]);
             counts.near = self.near(sinks, at, &local, kept, scratch, out)?;
-            counts.groups = 1;
         } else if extent.is_split {
             self.split(cell, &local, kept, scratch, out, &mut counts)?;
         } else {
@@ -174,10 +172,9 @@ impl<E: Number, const TERMS: usize> Walk<'_, '_, E, TERMS> {
                 let softening = [self.softenings.of_body(sink), 0.0];
                 let of_sink = sink_cell((center(sink), 0.0), softening, self.tolerance * least, true);
                 let test = walk::test(self.expansions, &self.sources.records, &self.tests, &of_sink);
-                counts.tests += scratch.sorting.sort(&self.sources.tree.cells, (list, u32::MAX), &mut kept, test)?;
+                scratch.sorting.sort(&self.sources.tree.cells, (list, u32::MAX), &mut kept, test)?;
                 let accepted = &scratch.sorting.accepted;
                 counts.far += accepted.len() as u64;
-                counts.far_of_sinks += accepted.len() as u64;
                 if !accepted.is_empty() {
                     let Sources { records, moments, .. } = self.sources;
                     self.expansions.add_far(records, moments, accepted, &of_sink, self.tests.softening2, local);
@@ -185,7 +182,6 @@ impl<E: Number, const TERMS: usize> Walk<'_, '_, E, TERMS> {
                 let out = &mut out[sink - all.start..][..1];
                 let at = (center(sink), 0.0, self.softenings.of_body(sink));
                 counts.near += self.near(sink..sink + 1, at, local, &kept, scratch, out)?;
-                counts.groups += 1;
             }
             first = some.end;
         }

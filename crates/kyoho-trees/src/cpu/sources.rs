@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::cells::Cell;
 use crate::criterion::Criterion;
-use crate::cube::{Cube, LEVELS, exponent_of, power_of_two};
+use crate::cube::{Cube, LEVELS, LOWEST_EXPONENT, exponent_of, power_of_two};
 use kyoho_core::{BufferPool, Error, Pooled, Precision, Result, Units, memory};
 use kyoho_hal::threads::Threads;
 use kyoho_laws::indices::{factorial, place};
@@ -140,6 +140,16 @@ impl Spread {
         let most = power_of_two(self.side + 2 + REACH_OF_32_BITS + COARSER);
         let allowed = format!("up to {most:e}, as most sources are close to others, or precision double");
         Error::OutOfRange { what, value: self.farthest, precision, allowed }
+    }
+
+    /// Returns that of a domain in the cube of all ranks, whose size counts where the own bodies are in one
+    /// point.
+    pub fn of_domain(self, cube: &Cube) -> Spread {
+        if self.side > LOWEST_EXPONENT {
+            return self;
+        }
+        let side = if cube.exponent > LOWEST_EXPONENT { cube.exponent } else { exponent_of(self.farthest) };
+        Spread { side, least_side: i32::MAX, ..self }
     }
 
     /// Returns what the units of the trees of several ranks follow from. It sorts them.

@@ -103,18 +103,8 @@ impl Settings {
 pub struct Counts {
     /// The pairs of a sink and a source.
     pub near: u64,
-    /// The pairs of cells whose expansions were used.
+    /// The pairs of a sink and a cell of sources whose expansion was used.
     pub far: u64,
-    /// The pairs of a sink and such an expansion of a cell of sources.
-    pub far_of_sinks: u64,
-    /// The tests of pairs of cells.
-    pub tests: u64,
-    /// The tests of the first pass.
-    pub coarse: u64,
-    /// The cells of sources.
-    pub cells: u64,
-    /// The groups of sinks.
-    pub groups: u64,
     /// The seconds that sorting and cells, moments, the first pass and the walk took.
     pub seconds: [f64; 4],
 }
@@ -124,9 +114,6 @@ impl Counts {
     pub fn add(&mut self, others: &Counts) {
         self.near += others.near;
         self.far += others.far;
-        self.far_of_sinks += others.far_of_sinks;
-        self.tests += others.tests;
-        self.groups += others.groups;
     }
 }
 
@@ -215,8 +202,7 @@ impl<E: Number> TreeSums<'_, E> {
         let (places, alike) = self.places(&passes, (sources, sinks), &Joined::default(), false)?;
         counts.seconds[1] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        counts.cells = passes.sources.tree.cells.len() as u64;
-        counts.coarse = passes.first(self)?;
+        passes.first(self)?;
         counts.seconds[2] = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         counts.add(&passes.second(self, (&places, alike.as_ref()), forces)?);

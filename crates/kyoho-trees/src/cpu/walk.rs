@@ -179,19 +179,17 @@ impl Sorting {
         (list, most): (&[u32], u32),
         kept: &mut CellList,
         mut test: impl FnMut(&[u32], Sorted) -> [usize; 3],
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let Sorting { work, opened, accepted } = self;
         accepted.clear();
         kept.clear();
-        let mut tests = 0;
         let mut first = true;
         loop {
             let list = if first { list } else { &work[..] };
             if list.is_empty() {
-                return Ok(tests);
+                return Ok(());
             }
             first = false;
-            tests += list.len() as u64;
             let room = list.len() + kyoho_laws::lanes::MAX_LANES;
             opened.clear();
             let had_kept = kept.len();

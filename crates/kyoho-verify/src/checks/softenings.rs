@@ -6,7 +6,7 @@ use crate::models::{Random, plummer};
 use crate::reference::{Force, Predicted, force, predict_one};
 use crate::{Check, Findings, Needs, Target};
 use kyoho_core::{Forces, MAX_DERIVATIVES, Result, Sink, Source, TreeAccuracy, padded};
-use kyoho_engine::System;
+use kyoho_engine::{System, percentile};
 
 const COUNT: usize = 300;
 /// More pairs than a GPU leaves to the CPU.
@@ -195,7 +195,7 @@ pub const TREES: Check = Check {
                 |number: usize| error_by_tree(&given[number], forces.acceleration(number), &sources, &softenings2);
             let mut errors: Vec<f64> = (0..given.len()).step_by(5).map(error).collect();
             errors.sort_by(f64::total_cmp);
-            let [median, rare] = [50, 99].map(|part| errors[(errors.len() - 1) * part / 100]);
+            let [median, rare] = [50, 99].map(|part| percentile(&errors, part));
             findings.expect(median <= ACCURACY && rare <= 5.0 * ACCURACY, || {
                 format!(
                     "expected {ACCURACY:e} for half of the sinks and 5 times for 99 in 100, found {median:e}, {rare:e}"

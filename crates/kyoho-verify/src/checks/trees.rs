@@ -7,7 +7,7 @@ use crate::reference::{Force, Predicted, force, predict_all};
 use crate::{Check, Findings, Needs, Target};
 use kyoho_core::{Order, Partition, Result, Sink, SinkOrder, Source, TreeAccuracy, TreePhase, TreeProfile};
 use kyoho_engine::moving::MovingBody;
-use kyoho_engine::{Setup, System};
+use kyoho_engine::{Setup, System, percentile};
 use kyoho_methods::device_arrays::Motion;
 
 pub use on_devices::{AMONG_OTHERS, AT_ONCE, DEVICES, MOVING, PARTS};
@@ -81,7 +81,7 @@ impl Model<'_> {
             };
             let mut errors: Vec<f64> = found.iter().step_by(stride).zip(&expected).zip(scale).map(error).collect();
             errors.sort_by(f64::total_cmp);
-            [50, 99].map(|percent| errors[(errors.len() - 1) * percent / 100])
+            [50, 99].map(|part| percentile(&errors, part))
         };
         [errors(1..4), errors(0..1)]
     }

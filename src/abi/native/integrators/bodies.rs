@@ -95,28 +95,11 @@ pub unsafe extern "C" fn kyoho_integrator_get_bodies(
         let forces = [wanted.accelerations, wanted.potentials, wanted.nearest_distances];
         let is_of_all = forces.iter().any(|reals| !reals.data.is_null()) || !wanted.nearest.data.is_null();
         // SAFETY: arrays of so many rows.
-        let read = unsafe { places_of(cluster, &wanted) }.and_then(|places| Ok((places, ForceStates::new(&wanted)?)));
-        let (places, states) = read.map_err(|error| if is_of_all { cluster.refuse(error) } else { error })?;
-        let masses: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.masses", wanted.masses)?;
-        let positions: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.positions", wanted.positions)?;
-        let velocities: Option<Rows<f64, 3>> = Rows::optional("kyoho_body_states.velocities", wanted.velocities)?;
-        let radii: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.radii", wanted.radii)?;
-        let groups: Option<Rows<i32, 1>> = Rows::optional("kyoho_body_states.groups", wanted.groups)?;
-        let softenings: Option<Rows<f64, 1>> = Rows::optional("kyoho_body_states.softenings", wanted.softenings)?;
+        let read = unsafe { places_of(cluster, &wanted) }
+            .and_then(|places| Ok((places, ForceStates::new(&wanted)?, OwnStates::new(&wanted)?)));
+        let (places, states, own) = read.map_err(|error| if is_of_all { cluster.refuse(error) } else { error })?;
         states.write(cluster, &places)?;
-        for (row, place) in places.into_iter().enumerate() {
-            let Body { mass, position, velocity, .. } = cluster.bodies()[place];
-            // SAFETY: the arrays have more than `row` rows.
-            unsafe {
-                put(masses, row, [mass]);
-                put(positions, row, position);
-                put(velocities, row, velocity);
-                put(radii, row, [cluster.radii()[place]]);
-                let member = cluster.groups().member(place);
-                put(groups, row, [member.group.into()]);
-                put(softenings, row, [cluster.groups().softening_of(member)]);
-            }
-        }
+        own.write(cluster, &places);
         Ok(())
     })
 }
@@ -144,6 +127,46 @@ unsafe fn places_of(cluster: &Cluster, wanted: &kyoho_body_states) -> Result<Vec
     Ok(places)
 }
 
+/// The places where bodies themselves are written to, as far as they are wanted.
+struct OwnStates {
+    masses: Option<Rows<f64, 1>>,
+    positions: Option<Rows<f64, 3>>,
+    velocities: Option<Rows<f64, 3>>,
+    radii: Option<Rows<f64, 1>>,
+    groups: Option<Rows<i32, 1>>,
+    softenings: Option<Rows<f64, 1>>,
+}
+
+impl OwnStates {
+    fn new(wanted: &kyoho_body_states) -> Result<OwnStates> {
+        Ok(OwnStates {
+            masses: Rows::optional("kyoho_body_states.masses", wanted.masses)?,
+            positions: Rows::optional("kyoho_body_states.positions", wanted.positions)?,
+            velocities: Rows::optional("kyoho_body_states.velocities", wanted.velocities)?,
+            radii: Rows::optional("kyoho_body_states.radii", wanted.radii)?,
+            groups: Rows::optional("kyoho_body_states.groups", wanted.groups)?,
+            softenings: Rows::optional("kyoho_body_states.softenings", wanted.softenings)?,
+        })
+    }
+
+    /// Writes the bodies at these places.
+    fn write(self, cluster: &Cluster, places: &[usize]) {
+        for (row, &place) in places.iter().enumerate() {
+            let Body { mass, position, velocity, .. } = cluster.bodies()[place];
+            let member = cluster.groups().member(place);
+            // SAFETY: the arrays have more than `row` rows.
+            unsafe {
+                put(self.masses, row, [mass]);
+                put(self.positions, row, position);
+                put(self.velocities, row, velocity);
+                put(self.radii, row, [cluster.radii()[place]]);
+                put(self.groups, row, [member.group.into()]);
+                put(self.softenings, row, [cluster.groups().softening_of(member)]);
+            }
+        }
+    }
+}
+
 /// The places where forces on bodies and their nearest bodies are written to, as far as they are wanted.
 struct ForceStates {
     accelerations: Option<Rows<f64, 3>>,
@@ -166,9 +189,11 @@ impl ForceStates {
     fn write(self, cluster: &mut Cluster, places: &[usize]) -> Result<()> {
         let ForceStates { accelerations, potentials, nearest, distances } = self;
         let has_forces = accelerations.is_some() || potentials.is_some();
-        let forces = if has_forces { cluster.forces(places)? } else { Vec::new() };
         let has_nearest = nearest.is_some() || distances.is_some();
-        let others = if has_nearest { cluster.nearest(places)? } else { Vec::new() };
+        if !(has_forces || has_nearest) {
+            return Ok(());
+        }
+        let (forces, others) = cluster.forces_and_nearest(places, [has_forces, has_nearest])?;
         for (row, (potential, acceleration)) in forces.into_iter().enumerate() {
             // SAFETY: the arrays have more than `row` rows.
             unsafe {

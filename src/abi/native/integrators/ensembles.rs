@@ -23,7 +23,7 @@ const WHAT: &str = "integrators that evolve at the same time";
 ///
 /// `evolve_options`, which may be NULL, holds for each. Threads of the library call its `progress`,
 /// one at a time, with the time and the number of block steps of some integrator; where it returns
-/// anything but 0, all end.
+/// anything but 0, all end. It must not call functions on any of these integrators.
 ///
 /// `evolutions` and `results` may be NULL, or have an element for each integrator, and every
 /// evolution begins with KYOHO_EVOLUTION_INIT. An error of one integrator leaves the others as they

@@ -134,8 +134,8 @@ pub struct Others<'a> {
 }
 
 impl<'a> Others<'a> {
-    /// Finds those around a centre of a number, and whoever is near without mass, at its place in the middle of the step, beside forces of
-    /// a precision.
+    /// Finds those around a centre, with its number and its place in the middle of the step, beside forces
+    /// of a precision. Bodies near it count also without mass.
     pub fn find(
         bodies: &Seen,
         (number, centre, middle): (usize, &Body, &Vector),

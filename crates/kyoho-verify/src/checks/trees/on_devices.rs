@@ -115,7 +115,7 @@ pub const AT_ONCE: Check = Check {
         let mut sources = plummer(MANY);
         let mut systems = [System::new(&target.setup)?, System::new(&target.setup)?];
         for system in &mut systems {
-            system.set_tree(Some(TreeAccuracy::Error(1e-2)))?;
+            system.set_tree(Some(TreeAccuracy::Error(ACCURACY)))?;
             system.set_tree_crossover(Some(1 << 20));
             // What was there before is replaced, also where the host has it.
             (0..10).try_for_each(|address| system.set_source(address, &sources[0]))?;
