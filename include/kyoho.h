@@ -513,7 +513,7 @@ typedef struct kyoho_sources {
     int32_t reserved;
     // The square of the softening length, one for each source. The squared softening of a pair is
     // then the mean of those of its source and its sink. All sources of a system have one, or none
-    // has; without them a pair has that of its sink. They are for full forces by direct sums, of
+    // has; without them a pair has that of its sink. They are for full forces by direct sums or trees, of
     // blocks in KYOHO_MEMORY_HOST, in a system of one process, and are summed in double precision
     // where the system is of less.
     struct kyoho_const_reals softening2_each;
@@ -824,9 +824,10 @@ typedef struct kyoho_integrator_options {
     double approach_distance;
     // The distance below which bodies form subsystems: binaries, triples and close encounters move
     // by regularised motion, and all others see their centre of mass and what is beyond it.
-    // INFINITY: one that is chosen from the bodies whenever they were changed, half the radius of
-    // the inner half of them, or of all up to nine, over their number. 0: none form. Without
-    // softening, in orders 4, 6 and 8.
+    // INFINITY: one that is chosen from the `N` bodies with mass whenever bodies were changed,
+    // `r / (2 N)` with the radius `r` of the inner half of them, or of all up to nine; of more than
+    // 1024 it is 0.005 `r` over the cube root of `N`. 0: none form. Without softening, in orders 4,
+    // 6 and 8.
     double subsystem_radius;
     // The speed of light, in the units of the bodies: those of a subsystem pull one another with
     // the post-Newtonian terms of the orders 1, 2 and 2.5. Two that come nearer than 6 G M / c^2

@@ -92,7 +92,7 @@ class Cluster(Handle):
     Parameters
     ----------
     order : 2, 4, 6 or 8
-    precision : "single", "mixed" or "double"
+    precision : "single", "mixed", "double" or "quad"
         That of the forces. None: what ``KYOHO_PRECISION`` says, else ``"double"``.
     eps : float
         The softening length, that of group 0; see :meth:`add_group`.
@@ -122,8 +122,9 @@ class Cluster(Handle):
         motion, of which all others see the centre of mass and what is beyond it. Without softening,
         in orders 4, 6 and 8. See :attr:`binaries`.
     subsystem_radius : float
-        The distance below which bodies form subsystems. None: half the radius of the inner half of the
-        bodies, or of all up to nine, over their number, chosen whenever bodies were changed.
+        The distance below which bodies form subsystems. None: one that is chosen from the ``N`` bodies
+        with mass whenever bodies were changed, ``r / (2 N)`` with the radius ``r`` of the inner half of
+        them, or of all up to nine; of more than 1024 it is ``0.005 r`` over the cube root of ``N``.
     speed_of_light : float
         That in the units of the bodies. With it those of a subsystem have the post-Newtonian terms 1, 2
         and 2.5. Two that come nearer than ``6 G M / c^2`` become one, which is an encounter: the heavier

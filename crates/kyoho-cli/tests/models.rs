@@ -84,8 +84,10 @@ fn a_seed_has_the_bits_that_the_library_gives() {
         assert!(rows(&found).into_iter().eq(expected), "{options}");
         let described = comments(&found);
         assert!(described[0].contains(&options[..options.len().min(40)]), "{}", described[0]);
-        let pairs = if units.is_some() { "57 binaries, the first 114 bodies; kyoho run FILE --units" } else { "" };
+        let pairs = if units.is_some() { "57 binaries, the first 114 bodies." } else { "" };
         assert!(described[1].contains(pairs), "{}", described[1]);
+        let told = units.map(|units| format!("units {units}"));
+        assert!(told.is_none_or(|told| described[2].ends_with(&told)), "{}", described[2]);
     }
 }
 

@@ -101,6 +101,14 @@ impl Hdf5 {
 
     /// Returns the numbers of a dataset with this many in a row, as [`Hdf5::rows`] does.
     pub fn numbers(&self, name: &str, width: usize, count: Option<usize>) -> Result<Vec<f64>> {
+        let numbers = self.any_numbers(name, width, count)?;
+        let Some(place) = numbers.iter().position(|number| !number.is_finite()) else { return Ok(numbers) };
+        let (number, row) = (numbers[place], place / width + 1);
+        Err(Error::file(format!("the dataset '{name}': {number} in row {row}; allowed: finite numbers")))
+    }
+
+    /// Returns the numbers of a dataset, which may be infinite or no numbers.
+    pub fn any_numbers(&self, name: &str, width: usize, count: Option<usize>) -> Result<Vec<f64>> {
         let failed = |reason: String| Error::file(format!("the dataset '{name}': {reason}"));
         let dataset = self.file.dataset(name).map_err(|error| failed(described(error)))?;
         let shape = dataset.shape().map_err(|error| failed(described(error)))?;
@@ -123,9 +131,6 @@ impl Hdf5 {
         let numbers = dataset.read_f64().map_err(|error| failed(described(error)))?;
         if numbers.len() as u64 != rows * width as u64 {
             return Err(failed(format!("it has {} numbers in place of {rows} times {width}", numbers.len())));
-        }
-        if let Some(place) = numbers.iter().position(|number| !number.is_finite()) {
-            return Err(failed(format!("{} in row {}; allowed: finite numbers", numbers[place], place / width + 1)));
         }
         Ok(numbers)
     }

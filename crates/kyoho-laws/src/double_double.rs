@@ -482,6 +482,9 @@ impl DoubleDouble {
         } else {
             Double::from_limb(nearest.abs())
         };
+        // The quotient or product has an error, by which its higher part may be a neighbour.
+        let high = nearest.abs();
+        let number = Double { high, low: (number.high - high) + number.low };
         Some(if negative { -number } else { number })
     }
 }

@@ -88,6 +88,14 @@ fn decimal_numbers_are_read_and_written_to_the_last_digits() {
         assert_eq!(number(text).to_string(), text);
     }
     assert_eq!(number("12.50").parts(), (12.5, 0.0));
+    // In the middle between two doubles.
+    for text in [
+        "25087.444719770557640003971755504608154296875",
+        "9007199254740993e-3",
+        "0.1000000000000000124900090270330610871315",
+    ] {
+        assert_eq!(number(text).high, text.parse::<f64>().unwrap(), "{text}");
+    }
     assert_eq!(number("1e-320").high, 1e-320);
     assert_eq!(DoubleDouble::parse("1e400"), None);
     assert_eq!(DoubleDouble::parse("1.2.3"), None);

@@ -42,7 +42,7 @@ pub struct Arguments {
     /// What ends a system before its time
     #[arg(long, value_delimiter = ',')]
     stop: Vec<Stop>,
-    /// How far a part has to be that escapes, in parts of the extent of the rest
+    /// How far a part has to be that escapes, in its own extents and those of the rest
     #[arg(long, default_value_t = 20.0, value_parser = number)]
     escape_distance: f64,
     /// The most steps of a system; one that needs more ends where it is

@@ -121,7 +121,7 @@ pub fn model(n: usize, with_intruder: bool, seed: u64, file: &str) -> Result<Mod
         format!("G = 1; the disk has mass 1, scale length 1 and scale height {HEIGHT}; all bodies have the same mass."),
         COURSE.line(file),
     ];
-    Ok(Model { description, masses: Masses::Equal(1.0 / (DISK * part) as f64), stars })
+    Ok(Model { description, units: None, masses: Masses::Equal(1.0 / (DISK * part) as f64), stars })
 }
 
 /// Draws a body of the disk.

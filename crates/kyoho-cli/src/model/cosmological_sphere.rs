@@ -71,7 +71,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let format = arguments.destination.checked()?;
     let stars = sphere.stars(arguments.seed)?;
     let description = sphere.description(stars.len(), arguments.seed, &arguments.destination.name());
-    arguments.destination.write(&Model { description, masses: Masses::Equal(sphere.mass()), stars }, format)
+    arguments
+        .destination
+        .write(&Model { description, units: None, masses: Masses::Equal(sphere.mass()), stars }, format)
 }
 
 /// A sphere that can be made.

@@ -143,7 +143,7 @@ impl Choreography {
             ),
             self.course.line(file),
         ];
-        Ok(Model { description, masses: Masses::Equal(self.mass() / (n / galaxies) as f64), stars })
+        Ok(Model { description, units: None, masses: Masses::Equal(self.mass() / (n / galaxies) as f64), stars })
     }
 }
 

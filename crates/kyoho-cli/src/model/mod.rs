@@ -119,6 +119,8 @@ pub struct Destination {
 pub struct Model {
     /// A description in a few lines.
     pub description: Vec<String>,
+    /// The units, if they are not those in which G is 1.
+    pub units: Option<String>,
     /// The masses of the bodies.
     pub masses: Masses,
     /// The bodies.
@@ -213,8 +215,9 @@ fn run_isolated(profile: &str, w0: Option<f64>, arguments: &IsolatedArguments) -
     let bar = bar("drawing  ", n);
     let made = recipe.make(n, seed, &setup, &mut |drawn| bar.inc(drawn as u64)).map_err(of_option)?;
     bar.finish_and_clear();
-    let model =
-        Model { description: arguments.description(&recipe, w0), masses: Masses::Each(made.masses), stars: made.stars };
+    let description = arguments.description(&recipe, w0);
+    let (units, masses) = (arguments.units.clone(), Masses::Each(made.masses));
+    let model = Model { description, units, masses, stars: made.stars };
     arguments.destination.write(&model, format)
 }
 
@@ -273,10 +276,7 @@ impl IsolatedArguments {
                 format!("Standard N-body units: G = 1, total mass 1, energy -1/4, {state}{of}; eps = 0.")
             }
             None => format!("G = 1; {state}{of}; eps = 0."),
-            Some(units) => format!(
-                "Units {units}: G = {}, {state}{of}; kyoho run FILE --units \"{units}\".",
-                shown(recipe.gravity())
-            ),
+            Some(_) => format!("G = {}, {state}{of}.", shown(recipe.gravity())),
         };
         vec![first, second]
     }
@@ -347,7 +347,8 @@ fn write_file(model: &Model, path: &Path, format: Format) -> Result<()> {
         Format::Text => file::replace_by(path, |file| write_text(model, file, false)).map_err(|error| failed(&error)),
         Format::Hdf5 => {
             let motions = model.motions().map(|(mass, star)| (mass, star.position, star.velocity));
-            let content = hdf5::model(&model.description.join("\n"), motions).map_err(|error| failed(&error))?;
+            let head = (&model.description.join("\n")[..], model.units.as_deref());
+            let content = hdf5::model(head, motions).map_err(|error| failed(&error))?;
             file::replace(path, &content).map_err(|error| failed(&error))
         }
     }
@@ -355,7 +356,9 @@ fn write_file(model: &Model, path: &Path, format: Format) -> Result<()> {
 
 /// Writes a model as lines, with a progress bar unless the lines themselves are seen.
 fn write_text(model: &Model, output: &mut impl Write, is_seen: bool) -> std::io::Result<()> {
-    model.description.iter().try_for_each(|line| writeln!(output, "# {line}"))?;
+    // The name of a file may have line ends.
+    model.description.iter().try_for_each(|line| writeln!(output, "# {}", line.replace(['\n', '\r'], " ")))?;
+    model.units.iter().try_for_each(|units| writeln!(output, "# units {units}"))?;
     writeln!(output, "# mass x y z vx vy vz")?;
     let bar = if is_seen { ProgressBar::hidden() } else { bar("writing  ", model.stars.len()) };
     for first in (0..model.stars.len()).step_by(TICK) {

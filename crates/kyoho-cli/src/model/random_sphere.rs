@@ -43,5 +43,5 @@ pub fn model(n: usize, seed: u64, file: &str) -> Result<Model> {
         "G = 1. A sphere of radius 1 and mass 1, at rest.".into(),
         COURSE.line(file),
     ];
-    Ok(Model { description, masses: Masses::Equal(1.0 / n as f64), stars })
+    Ok(Model { description, units: None, masses: Masses::Equal(1.0 / n as f64), stars })
 }

@@ -82,10 +82,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ),
         match &arguments.units {
             None => "G = 1.".into(),
-            Some(units) => format!("Units {units}: G = {}; kyoho run FILE --units \"{units}\".", shown(gravity)),
+            Some(_) => format!("G = {}.", shown(gravity)),
         },
     ];
-    arguments.destination.write(&Model { description, masses: Masses::Each(masses), stars }, format)
+    arguments
+        .destination
+        .write(&Model { description, units: arguments.units.clone(), masses: Masses::Each(masses), stars }, format)
 }
 
 /// Reads bodies, which are converted to the units of the model if their file tells its own.

@@ -249,6 +249,12 @@ impl Rows for Columns {
     }
 }
 
+/// Returns an infinity or what is not a number, where a word says so.
+fn no_number(word: &str) -> Option<DoubleDouble> {
+    let has_digits = word.contains(|letter: char| letter.is_ascii_digit());
+    word.parse().ok().filter(|_| !has_digits).map(DoubleDouble::from_limb)
+}
+
 /// Reads rows of as many numbers, written as in files of bodies.
 fn numbers(text: &str, path: &Path, columns: usize) -> Result<std::rc::Rc<Vec<DoubleDouble>>> {
     let mut all = Vec::new();
@@ -260,8 +266,10 @@ fn numbers(text: &str, path: &Path, columns: usize) -> Result<std::rc::Rc<Vec<Do
             return Err(wrong(reason));
         }
         for word in words {
-            let number = DoubleDouble::parse(&word.replace(['d', 'D'], "e"));
-            all.push(number.ok_or_else(|| wrong(format!("'{word}' is no number; allowed: decimal numbers")))?);
+            let number = DoubleDouble::parse(&word.replace(['d', 'D'], "e")).or_else(|| no_number(word));
+            all.push(
+                number.ok_or_else(|| wrong(format!("'{word}' is no number; allowed: decimal numbers, nan, inf")))?,
+            );
         }
     }
     Ok(all.into())

@@ -129,14 +129,17 @@ fn column<const N: usize>(file: &mut FileBuilder, name: &str, rows: impl Iterato
     dataset.with_shape(&shape[..dimensions]).with_chunks(&chunks[..dimensions]).with_fletcher32();
 }
 
-/// Returns the bodies of a model, with a description as an attribute of the root, as the bytes of a
-/// file that a run reads. Of each body there are the mass, the position and the velocity.
+/// Returns the bodies of a model, with a description and its units as attributes of the root, as the bytes
+/// of a file that a run reads. Of each body there are the mass, the position and the velocity.
 pub fn model(
-    description: &str,
+    (description, units): (&str, Option<&str>),
     motions: impl Iterator<Item = (f64, Vector, Vector)> + Clone,
 ) -> std::result::Result<Vec<u8>, Error> {
     let mut file = FileBuilder::new();
     file.set_attr("description", AttrValue::String(description.into()));
+    if let Some(units) = units {
+        file.set_attr("units", AttrValue::String(units.into()));
+    }
     column(&mut file, "masses", motions.clone().map(|(mass, ..)| [mass]));
     column(&mut file, VECTORS[0], motions.clone().map(|(_, position, _)| position));
     column(&mut file, VECTORS[1], motions.map(|(.., velocity)| velocity));
@@ -202,7 +205,7 @@ fn word(value: &AttrValue) -> Option<String> {
     }
 }
 
-/// Reads a dataset of finite numbers for each name, with as many components in a row as stand
+/// Reads a dataset of numbers for each name, with as many components in a row as stand
 /// beside it, from any file in HDF5. The numbers of a row follow one another.
 pub fn columns<'a>(
     content: Vec<u8>,
@@ -210,7 +213,8 @@ pub fn columns<'a>(
     names: impl Iterator<Item = (&'a str, usize)>,
 ) -> Result<Vec<Vec<f64>>> {
     let content = Content::of(content, path)?;
-    names.map(|(name, width)| content.numbers(name, width, None)).collect()
+    let numbers = |(name, width)| content.file.any_numbers(name, width, None);
+    names.map(|named| numbers(named).map_err(|error| Failure::in_file(path, error))).collect()
 }
 
 /// A file whose structure was read.
@@ -340,7 +344,7 @@ mod tests {
     fn a_model_comes_back_with_its_description() {
         let motions: Vec<_> = (0..3).map(|k| (k as f64, [0.1 + k as f64; 3], [1e-300 * k as f64; 3])).collect();
         let description = "line\n".repeat(1000);
-        let content = model(&description, motions.iter().copied()).unwrap();
+        let content = model((&description, Some("pc Msun Myr")), motions.iter().copied()).unwrap();
         let file = File::from_bytes(content.clone()).unwrap();
         assert!(
             matches!(&file.root().attrs().unwrap()["description"], AttrValue::String(text) if *text == description)

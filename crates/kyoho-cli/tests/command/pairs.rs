@@ -63,6 +63,14 @@ fn pair_runs_a_text_on_columns() {
         "{explained}"
     );
 
+    let least = file("least.pair", "pair p\nj x: f64\nresult most: f64 max\nbody\n  most max= j.x\n");
+    for (numbers, most) in [("1\n-inf\nnan\n", "1e0"), ("1\ninf\n", "inf")] {
+        let printed = run(&format!("pair run {least} --j {} --sinks 1", file("x.txt", numbers))).stdout;
+        assert_eq!(String::from_utf8(printed).unwrap(), format!("# most\n{most}\n"));
+    }
+    let error = failure(2, &format!("pair run {text} --i {sinks} --j {sources} --param k=2 --param k=3"));
+    assert!(error.contains("--param is k=3; allowed: each parameter once"), "{error}");
+
     let wrong = file("wrong.pair", "pair p\nresult pot: f64 sum\nbody\npot += q\n");
     assert!(failure(1, &format!("pair explain {wrong}")).contains("line 4, column 8: there is no 'q'; allowed: "));
     let short = file("short.txt", "3 4\n5\n");

@@ -37,9 +37,10 @@ pub struct kyoho_integrator_options {
     pub approach_distance: f64,
     /// The distance below which bodies form subsystems: binaries, triples and close encounters move
     /// by regularised motion, and all others see their centre of mass and what is beyond it.
-    /// INFINITY: one that is chosen from the bodies whenever they were changed, half the radius of
-    /// the inner half of them, or of all up to nine, over their number. 0: none form. Without
-    /// softening, in orders 4, 6 and 8.
+    /// INFINITY: one that is chosen from the `N` bodies with mass whenever bodies were changed,
+    /// `r / (2 N)` with the radius `r` of the inner half of them, or of all up to nine; of more than
+    /// 1024 it is 0.005 `r` over the cube root of `N`. 0: none form. Without softening, in orders 4,
+    /// 6 and 8.
     pub subsystem_radius: f64,
     /// The speed of light, in the units of the bodies: those of a subsystem pull one another with
     /// the post-Newtonian terms of the orders 1, 2 and 2.5. Two that come nearer than 6 G M / c^2
