@@ -150,10 +150,11 @@ class Clusters(Closing, Sequence[Cluster]):
             with at_work(*working):
                 return None if progress is None else progress(now, steps)
 
+        tell = told if callable(progress) else progress
         for cluster in self:
             cluster._beside.extend(working)
         try:
-            with Listening(block_steps, seconds, told if callable(progress) else progress, progress_seconds) as listening:
+            with Listening(block_steps, seconds, tell, progress_seconds) as listening:
                 given = (c_double * len(self))(*times)
                 error = _in_a_thread(
                     lambda: library.kyoho_integrators_evolve(

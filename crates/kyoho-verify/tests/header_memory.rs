@@ -150,6 +150,8 @@ fn systems(order: i32, precision: i32) -> Vec<u64> {
         swept!(kyoho_system_force(system, BODIES as i32, &raw const sinks, &raw const forces));
     }
     arrays.bits(&mut bits);
+    swept!(kyoho_system_force_all(system, BODIES as i32, 0.01, &raw const forces));
+    arrays.bits(&mut bits);
     if precision == 4 {
         swept!(kyoho_system_set_time_dd(system, 0.25, 1e-20));
     } else {

@@ -280,8 +280,9 @@ fn an_error_on_one_rank_ends_the_call_on_all_with_its_text() {
 
 #[test]
 fn a_rank_that_fails_in_a_step_ends_it_on_all() {
-    // The function of a field fails in a call on one rank; the caller may be asked whether to go on.
-    for asks in [false, true] {
+    // The function of a field fails in a call on one rank, of first forces or later; the caller may be asked
+    // whether to go on.
+    for (asks, failing) in [(false, 20), (true, 20), (false, 1), (false, 2)] {
         let found = on_ranks(2, Manners::default(), |rank| {
             let fails = ranked(&rank) == 1;
             let mut cluster = with_bodies(over(rank, Order::Fourth, Precision::Double, SOFTENED), COUNT);
@@ -289,14 +290,14 @@ fn a_rank_that_fails_in_a_step_ends_it_on_all() {
             let field = move |_: &crate::fields::FieldQuestion, values: &mut [f64]| {
                 calls += 1;
                 values.fill(0.0);
-                i32::from(fails && calls == 20)
+                i32::from(fails && calls == failing)
             };
             cluster.add_field_function(Box::new(field), false).unwrap();
             let before = (cluster.time(), cluster.bodies()[5].position);
             let mut go_on = |_: f64, _: u64| true;
             let given: Option<&mut dyn FnMut(f64, u64) -> bool> = if asks { Some(&mut go_on) } else { None };
             let error = cluster.evolve_if(1.0, None, given).unwrap_err();
-            assert_eq!((cluster.time(), cluster.bodies()[5].position), before, "{asks}");
+            assert_eq!((cluster.time(), cluster.bodies()[5].position), before, "{asks} {failing}");
             // The next call works.
             cluster.evolve_if(1.0 / 128.0, None, None).unwrap();
             (error.code(), error.to_string(), cluster.bodies().iter().map(|body| body.position).collect::<Vec<_>>())
