@@ -201,7 +201,7 @@ fn made<'a>(
     tree: Option<TreeAccuracy>,
 ) -> Result<&'a mut Energies> {
     if energies.is_none() {
-        *energies = Some(Energies::new(setup, choices.gravity(), choices.softening)?.over(team)?.by_tree(tree)?);
+        *energies = Some(Energies::over(team, setup, choices.gravity(), choices.softening)?.by_tree(tree)?);
     }
     energies.as_mut().ok_or_else(|| Error::Internal { what: "energies were not made".into() })
 }

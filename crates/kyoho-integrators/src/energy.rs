@@ -29,6 +29,11 @@ impl Energy {
 
 const FORCES: &str = "the forces on bodies";
 
+/// Returns a setup whose devices sum potentials in double precision.
+fn of_doubles(setup: &Setup) -> Setup {
+    Setup { order: Order::Second, precision: Precision::Double, ..setup.clone() }
+}
+
 /// Finds the nearest of all bodies on the devices of a run, by sums over all pairs.
 pub struct NearestBodies {
     system: SharedSystem,
@@ -72,23 +77,26 @@ impl Energies {
     /// Makes a system for energies on the devices of `setup`. Its order and precision do not
     /// matter.
     pub fn new(setup: &Setup, gravity: f64, softening: f64) -> Result<Energies> {
-        let setup = Setup { order: Order::Second, precision: Precision::Double, ..setup.clone() };
-        let system = SharedSystem::new(&setup, None)?;
+        Energies::over(None, setup, gravity, softening)
+    }
+
+    /// Makes one whose sums the ranks of a team share, if there is one. All call the same with the same
+    /// bodies.
+    pub fn over(team: Option<&Team>, setup: &Setup, gravity: f64, softening: f64) -> Result<Energies> {
+        let system = SharedSystem::new(&of_doubles(setup), team)?;
         Ok(Energies { system, group_sums: GroupSums::default(), gravity, softening })
     }
 
-    /// Lets the ranks of a team share the sums, which all call the same with the same bodies.
-    pub fn over(mut self, team: Option<&Team>) -> Result<Energies> {
-        self.system = SharedSystem::new(&self.system.setup().clone(), team)?;
-        Ok(self)
-    }
-
-    /// Lets each rank of a team keep bodies for itself, this one so many. All call the same, each with its
-    /// own bodies, and get the energies of all.
-    pub fn of_own_bodies(mut self, team: &Team, count: usize) -> Result<Energies> {
-        let system = System::new(self.system.setup())?;
-        self.system = SharedSystem::of_own_bodies(team, system, count)?;
-        Ok(self)
+    /// Makes one for ranks of a team that keep bodies for themselves, this one so many. All call the same,
+    /// each with its own bodies, and get the energies of all.
+    pub fn of_own_bodies(
+        (team, count): (&Team, usize),
+        setup: &Setup,
+        gravity: f64,
+        softening: f64,
+    ) -> Result<Energies> {
+        let system = SharedSystem::of_own_bodies(team, System::new(&of_doubles(setup))?, count)?;
+        Ok(Energies { system, group_sums: GroupSums::default(), gravity, softening })
     }
 
     /// Takes potentials from a tree of this accuracy, where there are many bodies.

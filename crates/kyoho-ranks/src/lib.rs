@@ -5,7 +5,7 @@
 //! order in which the sums of several devices are added. By a tree, in `trees`, copies of sources and
 //! sinks go to `domains` instead, and forces come back. Of `interaction_lists` a rank gets the groups
 //! that have some of its sources. Nothing here knows how ranks speak: that is the [`Communicator`],
-//! which callers give, or [`threads`] for tests.
+//! which callers give, or for tests the threads of one process.
 //!
 //! A [`Team`] are ranks that do the same work. Its [`SharedSystem`] has the sources of one process, which
 //! all ranks know and of which each sums its share, or bodies that each rank keeps for itself.
@@ -26,6 +26,7 @@ mod own_bodies;
 mod pieces;
 mod shared;
 mod team;
+#[cfg(feature = "testing")]
 pub mod threads;
 mod trees;
 

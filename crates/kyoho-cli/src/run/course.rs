@@ -284,12 +284,11 @@ fn output(arguments: &Arguments, ranks: Ranks, format: Format, resumed: Option<&
 
 /// Makes what computes energies of so many own bodies.
 fn energies(setup: &Setup, plan: &Plan, (ranks, sharing): (Ranks, Option<&Team>), own: usize) -> Result<Energies> {
-    let energies = Energies::new(setup, plan.gravity, plan.softening)?;
     let energies = match sharing {
-        None => energies.over(ranks.team())?,
-        Some(team) => energies.of_own_bodies(team, own)?,
+        None => Energies::over(ranks.team(), setup, plan.gravity, plan.softening),
+        Some(team) => Energies::of_own_bodies((team, own), setup, plan.gravity, plan.softening),
     };
-    Ok(energies.by_tree(plan.tree)?)
+    Ok(energies?.by_tree(plan.tree)?)
 }
 
 fn report(
@@ -328,7 +327,7 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>, [fields, laws]: [&[TextSe
 
 /// Returns the bodies of the model of a command line.
 fn modelled(arguments: &Arguments, setup: &Setup, ranks: Ranks) -> Result<Input> {
-    let mut unsoftened = Energies::new(setup, 1.0, 0.0)?.over(ranks.team())?;
+    let mut unsoftened = Energies::over(ranks.team(), setup, 1.0, 0.0)?;
     let bodies = plummer::standard(arguments.plummer.unwrap_or(2) as usize, arguments.seed, &mut unsoftened)?;
     Ok(Input { bodies, softenings: None, units: None })
 }

@@ -77,10 +77,9 @@ const OTHER: f64 = 0.1;
 /// Evolves the bodies of a rank, of which the first has this number, or of a process.
 fn evolved(team: Option<&Team>, plan: &Plan, own: Vec<Body>, (first, in_groups): (usize, bool)) -> Result<Found> {
     let count = own.len();
-    let energies = Energies::new(&setup(), plan.gravity, plan.softening)?;
     let mut energies = match team {
-        Some(team) => energies.of_own_bodies(team, count)?,
-        None => energies,
+        Some(team) => Energies::of_own_bodies((team, count), &setup(), plan.gravity, plan.softening)?,
+        None => Energies::new(&setup(), plan.gravity, plan.softening)?,
     };
     let system = match team {
         Some(team) => SharedSystem::of_own_bodies(team, system(plan), count)?,
