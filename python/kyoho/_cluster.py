@@ -20,6 +20,7 @@ from ._listening import Listening
 from ._numbers import (
     FLOAT64,
     INT64,
+    function_or_none,
     integer,
     is_single,
     number,
@@ -922,11 +923,9 @@ class Cluster(Handle):
         handle = self._own()
         try:
             time = self._evolution_time(time)
-
-            def told(now: float, steps: int) -> Any:
-                return None if progress is None else progress(self._given(now, "time"), steps)
-
-            listening = Listening(block_steps, seconds, told if callable(progress) else progress, progress_seconds)
+            progress = function_or_none("progress", progress)
+            told = progress and (lambda now, steps: progress(self._given(now, "time"), steps))
+            listening = Listening(block_steps, seconds, told, progress_seconds)
         except Exception:
             options = structures.EvolveOptions(sizeof(structures.EvolveOptions), -1)
             self._tell_ranks(lambda: library.kyoho_integrator_evolve(handle, 0.0, byref(options), None))

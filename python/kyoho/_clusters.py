@@ -14,7 +14,7 @@ from ._errors import Error, Result
 from ._handle import Closing, at_work
 from ._library import failure, library
 from ._listening import SECONDS, Listening
-from ._numbers import integer, is_single
+from ._numbers import function_or_none, integer, is_single
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,6 +137,7 @@ class Clusters(Closing, Sequence[Cluster]):
 
     def _evolve(self, times: list[Any], listened: tuple[Any, ...]) -> list[Evolution]:
         block_steps, seconds, progress, progress_seconds = listened
+        progress = function_or_none("progress", progress)
         times = [cluster._evolution_time(given) for cluster, given in zip(self, times)]
         handles = (c_void_p * len(self))(*(cluster._own() for cluster in self))
         evolutions = (structures.Evolution * len(self))()
@@ -150,11 +151,10 @@ class Clusters(Closing, Sequence[Cluster]):
             with at_work(*working):
                 return None if progress is None else progress(now, steps)
 
-        tell = told if callable(progress) else progress
         for cluster in self:
             cluster._beside.extend(working)
         try:
-            with Listening(block_steps, seconds, tell, progress_seconds) as listening:
+            with Listening(block_steps, seconds, progress and told, progress_seconds) as listening:
                 given = (c_double * len(self))(*times)
                 error = _in_a_thread(
                     lambda: library.kyoho_integrators_evolve(

@@ -9,7 +9,6 @@ from ctypes import sizeof
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _structures as structures
-from ._errors import Error
 from ._numbers import integer_or_none, number, number_or_none
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ class Listening:
         progress: Callable[[float, int], Any] | None,
         progress_seconds: float,
     ) -> None:
-        if not (progress is None or callable(progress)):
-            raise Error(f"progress is {progress!r}; allowed: a function")
         self.options = structures.EvolveOptions(sizeof(structures.EvolveOptions))
         self.end: str | None = None
         self._progress = progress

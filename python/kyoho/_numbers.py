@@ -62,6 +62,13 @@ def text_or_none(name: str, value: Any, allowed: str) -> bytes | None:
     raise Error(f"{name} is {value!r}; allowed: {allowed}")
 
 
+def function_or_none(name: str, value: Any) -> Any:
+    """A function; None stays."""
+    if value is None or callable(value):
+        return value
+    raise Error(f"{name} is {value!r}; allowed: a function")
+
+
 def is_single(value: Any) -> bool:
     """Whether something is one number, or nothing that has elements."""
     axes = getattr(value, "ndim", None)

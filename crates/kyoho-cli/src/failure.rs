@@ -95,9 +95,9 @@ fn name(path: &Path) -> String {
 
 impl From<kyoho_core::Error> for Failure {
     fn from(error: kyoho_core::Error) -> Failure {
-        match error {
-            kyoho_core::Error::SamePlace { bodies } => Failure::SamePlace { bodies: bodies.map(|place| place + 1) },
-            other => Failure::Library(other.with_bodies(|place| place + 1)),
+        match error.with_bodies(|place| place + 1) {
+            kyoho_core::Error::SamePlace { bodies } => Failure::SamePlace { bodies },
+            other => Failure::Library(other),
         }
     }
 }

@@ -145,3 +145,14 @@ fn a_wrong_field_is_named() {
         .unwrap();
     assert!(refused(&text.display().to_string()).contains("line 5"));
 }
+
+#[test]
+fn a_body_that_a_field_gives_no_number_is_named_as_reports_name_it() {
+    let folder = folder("pole");
+    let pole = folder.join("pole.pair");
+    let text =
+        "pair pole\ni pos: vec3<f64>\nresult acceleration: vec3<f64> sum\nbody\n  acceleration += i.pos / i.pos.x\n";
+    std::fs::write(&pole, text).expect("a file");
+    let error = run(&[&bodies(&folder), "--field", &pole.display().to_string(), "--t-end", "0.1"]).unwrap_err();
+    assert!(error.contains("the acceleration of body 2 in the field 'pole' is NaN"), "{error}");
+}

@@ -36,6 +36,11 @@ impl Body {
         Body { mass, position, velocity, ..Body::default() }
     }
 
+    /// Returns the body as it moves, for which no force was computed yet.
+    pub fn without_forces(&self) -> Body {
+        Body::new(self.mass, self.position, self.velocity)
+    }
+
     /// Returns the body as a source for forces of an order, with the derivatives from which that
     /// order predicts. Its mass is multiplied by `gravity`, so that accelerations are in the body's
     /// units.

@@ -5,7 +5,7 @@ use std::os::raw::c_void;
 use kyoho_core::{Error, Result, memory};
 use kyoho_ranks::Communicator;
 
-use super::structures::{bad_field, kyoho_communicator, kyoho_options, read};
+use super::structures::{bad_field, kyoho_communicator, kyoho_options, read, require_unused};
 
 /// The caller's functions, and memory for the counts and offsets that they take.
 pub struct CallersCommunicator {
@@ -46,9 +46,7 @@ impl CallersCommunicator {
         if !(0..given.size).contains(&given.rank) {
             return Err(bad_field("kyoho_communicator.rank", given.rank, format!("0 to {}", given.size - 1)));
         }
-        if given.reserved != 0 {
-            return Err(bad_field("kyoho_communicator.reserved", given.reserved, "0"));
-        }
+        require_unused("kyoho_communicator", given.reserved)?;
         let missing = |argument| Error::NullArgument { argument };
         given.all_gather.ok_or_else(|| missing("kyoho_communicator.all_gather"))?;
         given.all_to_all.ok_or_else(|| missing("kyoho_communicator.all_to_all"))?;

@@ -6,7 +6,9 @@ use kyoho_core::{Error, Result, ResultCode, memory};
 use kyoho_few_body::{End, Options, Outcome, System, Terms, evolve_all};
 
 use super::rows::{Rows, put};
-use super::structures::{bad_field, kyoho_const_integers, kyoho_const_reals, kyoho_integers, kyoho_reals, read};
+use super::structures::{
+    bad_field, kyoho_const_integers, kyoho_const_reals, kyoho_integers, kyoho_reals, read, require_unused,
+};
 use super::{call, kyoho_backend, kyoho_few_body_end, options};
 use crate::abi::{arrays, boundary, diagnostics};
 use crate::config::{DeviceChoice, Settings};
@@ -144,10 +146,10 @@ pub unsafe extern "C" fn kyoho_few_body_evolve(
         } else {
             // SAFETY: not null, hence a structure.
             let outcomes = unsafe { read("outcomes", outcomes) }?;
-            require_none("kyoho_few_body_outcomes", outcomes.reserved)?;
+            require_unused("kyoho_few_body_outcomes", outcomes.reserved)?;
             Some(OutcomeRows::of(&outcomes)?)
         };
-        require_none("kyoho_few_body_options", given.reserved)?;
+        require_unused("kyoho_few_body_options", given.reserved)?;
         let mut settings = Settings::from_environment()?;
         diagnostics::start_log(&settings)?;
         settings.threads = options::threads_of("kyoho_few_body_options.threads", given.threads, settings.threads)?;
@@ -173,11 +175,6 @@ pub unsafe extern "C" fn kyoho_few_body_evolve(
         }
         Ok(())
     })
-}
-
-/// Fails if the caller gives a field a number that has no meaning yet.
-fn require_none(structure: &str, reserved: i32) -> Result<()> {
-    if reserved == 0 { Ok(()) } else { Err(bad_field(&format!("{structure}.reserved"), reserved, "0")) }
 }
 
 /// Returns what the caller asks for.

@@ -11,7 +11,7 @@ use super::host_copies::HostCopies;
 use super::rows::{BodyRows, Rows, bodies_on_device, copy_into, element};
 use super::sources::SourceRows;
 use super::structures::{
-    bad_field, kyoho_batch, kyoho_forces, kyoho_lists, kyoho_sinks, kyoho_sources, place_of, read,
+    bad_field, kyoho_batch, kyoho_forces, kyoho_lists, kyoho_sinks, kyoho_sources, place_of, read, require_unused,
 };
 use super::system::kyoho_system;
 use super::{call_on_one, call_on_ranks};
@@ -164,9 +164,7 @@ unsafe fn give_with(
     take: impl FnOnce(&mut System, bool, &GivenBodies, &GivenLists) -> Result<()>,
 ) -> Result<()> {
     let place = place_of("kyoho_lists", lists.memory, &lists.cuda)?;
-    if lists.reserved != 0 {
-        return Err(bad_field("kyoho_lists.reserved", lists.reserved, "0"));
-    }
+    require_unused("kyoho_lists", lists.reserved)?;
     let groups = arrays::count("kyoho_lists.group_count", lists.group_count)?;
     let form = Form::of(lists, FORMS)?;
     let rows = SinkRows::<f64>::new(system.interaction(), sinks)?;
@@ -401,9 +399,7 @@ fn bad_form(lists: &kyoho_lists, forms: &str) -> Error {
 /// Every array is null or has as many elements as its documentation says.
 unsafe fn start_batch(system: &mut System, batch: &kyoho_batch, bodies: &kyoho_sources) -> Result<()> {
     let place = place_of("kyoho_batch", batch.memory, &batch.cuda)?;
-    if batch.reserved != 0 {
-        return Err(bad_field("kyoho_batch.reserved", batch.reserved, "0"));
-    }
+    require_unused("kyoho_batch", batch.reserved)?;
     let systems = arrays::count("kyoho_batch.system_count", batch.system_count)?;
     let offsets = Rows::<i32, 1>::required("kyoho_batch.offsets", batch.offsets, systems)?;
     let softening2_each = Rows::optional("kyoho_batch.softening2_each", batch.softening2_each)?;

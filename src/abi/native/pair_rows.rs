@@ -10,7 +10,7 @@ use kyoho_language::types::{Scalar, Type};
 use kyoho_pairs::{DeviceRows, MAX_BODIES, Rows};
 
 use super::kyoho_number_type;
-use super::structures::{bad_field, kyoho_cuda};
+use super::structures::{bad_field, kyoho_cuda, require_unused};
 
 /// The types in the order of their numbers, which begin with 1.
 const TYPES: [Scalar; 6] = [Scalar::F32, Scalar::F64, Scalar::Ff, Scalar::Dd, Scalar::I32, Scalar::U32];
@@ -134,9 +134,7 @@ pub unsafe fn device_rows(
     }
     // SAFETY: not null, hence a structure; it may have any alignment.
     let cuda = unsafe { cuda.read_unaligned() };
-    if cuda.reserved != 0 {
-        return Err(bad_field("cuda.reserved", cuda.reserved, "0"));
-    }
+    require_unused("cuda", cuda.reserved)?;
     if stride < 0 {
         return Err(Error::BadOption {
             name: format!("the stride of {name}"),

@@ -22,7 +22,7 @@ use super::{
 };
 
 pub use arrays::*;
-pub use checks::{bad_field, is_in_limbs, place_of, require_host, require_type};
+pub use checks::{bad_field, is_in_limbs, place_of, require_host, require_type, require_unused};
 pub use communicators::*;
 pub use integrators::*;
 pub use pairs::*;

@@ -80,10 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             arguments.second.display(),
             options.concat()
         ),
-        match &arguments.units {
-            None => "G = 1.".into(),
-            Some(_) => format!("G = {}.", shown(gravity)),
-        },
+        format!("G = {}.", shown(gravity)),
     ];
     arguments
         .destination

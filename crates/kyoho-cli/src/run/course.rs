@@ -5,7 +5,6 @@ use std::time::Instant;
 use kyoho::config::Settings;
 use kyoho::{Setup, System};
 use kyoho_integrators::Integrator;
-use kyoho_integrators::body::Body;
 use kyoho_integrators::energy::{Energies, Energy};
 use kyoho_integrators::fields::{Field, Fields};
 use kyoho_integrators::groups::Groups;
@@ -314,7 +313,7 @@ fn going_on(plan: &Plan, mut start: Snapshot<'static>, [fields, laws]: [&[TextSe
     if other_forces || plan.order != before.order {
         let centres = start.subsystems.iter_mut().flat_map(|subsystems| &mut subsystems.all);
         let bodies = start.bodies.to_mut().iter_mut().chain(centres.map(|subsystem| &mut subsystem.centre));
-        bodies.for_each(|body| *body = Body::new(body.mass, body.position, body.velocity));
+        bodies.for_each(|body| *body = body.without_forces());
     }
     if other_forces {
         start.initial_energy = f64::NAN;

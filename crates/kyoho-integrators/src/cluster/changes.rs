@@ -92,7 +92,7 @@ impl Cluster {
             body.velocity = velocity.unwrap_or(body.velocity);
             if body.position != before.position {
                 // What it has of another place says nothing of its next step.
-                *body = Body::new(body.mass, body.position, body.velocity);
+                *body = body.without_forces();
             }
             self.is_changed |= *body != before;
             self.encounters.clear();

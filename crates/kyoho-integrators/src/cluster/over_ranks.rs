@@ -4,7 +4,7 @@ use kyoho_core::{Error, Result};
 use kyoho_engine::System;
 use kyoho_ranks::{Communicator, SharedSystem, Team, digest};
 
-use crate::body::{Body, mark, mark_of_text};
+use crate::body::{Body, mark_of_text};
 use crate::fields::Centre;
 
 use super::{Choices, Cluster, Evolution};
@@ -49,13 +49,10 @@ impl Cluster {
             team.require_same(&marks)?;
             // After an error on one rank, or a change that it has taken back, ranks know other derivatives of
             // the motion.
-            let known = team.numbers([mark(self.bodies()), u64::from(self.is_changed)])?;
+            let known = team.numbers([self.mark_of_forces()])?;
             if known.iter().any(|of_rank| *of_rank != known[0]) {
                 self.is_changed = true;
-                self.integrator
-                    .bodies_mut()
-                    .iter_mut()
-                    .for_each(|body| *body = Body::new(body.mass, body.position, body.velocity));
+                self.integrator.bodies_mut().iter_mut().for_each(|body| *body = body.without_forces());
             }
             work(self)
         })
@@ -79,7 +76,15 @@ impl Cluster {
         })
     }
 
-    /// Returns a number that hardly any other bodies have.
+    /// Returns a number that hardly any other steps and derivatives of the bodies have.
+    fn mark_of_forces(&self) -> u64 {
+        let numbers = self.bodies().iter().flat_map(|Body { step, derivatives, .. }| {
+            [*step].into_iter().chain(derivatives.iter().copied().flatten()).map(f64::to_bits)
+        });
+        digest([u64::from(self.is_changed)].into_iter().chain(numbers))
+    }
+
+    /// Returns a number that hardly any other bodies have, whatever forces were computed.
     fn mark(&self) -> u64 {
         let fields = self.fields().iter().flat_map(|field| {
             let numbers = field.numbers().iter().copied().chain(field.centre().into_iter().flat_map(Centre::numbers));

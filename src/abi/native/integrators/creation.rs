@@ -9,7 +9,7 @@ use kyoho_engine::System;
 use kyoho_integrators::cluster::{Choices, Cluster, OnCollision};
 use kyoho_integrators::plan::StepCriterion;
 
-use super::super::structures::{bad_field, empty, kyoho_integrator_options, kyoho_options, read};
+use super::super::structures::{bad_field, empty, kyoho_integrator_options, kyoho_options, read, require_unused};
 use super::super::{call, communicators, options};
 use super::{INTEGRATORS, kyoho_integrator};
 
@@ -75,9 +75,7 @@ unsafe fn open(
     })?;
     let on_collision = OnCollision::from_number(given.on_collision)
         .ok_or_else(|| bad_field("kyoho_integrator_options.on_collision", given.on_collision, "0 (end), 1 (merge)"))?;
-    if given.reserved != 0 {
-        return Err(bad_field("kyoho_integrator_options.reserved", given.reserved, "0"));
-    }
+    require_unused("kyoho_integrator_options", given.reserved)?;
     // SAFETY: null or a structure.
     let (setup, because) = unsafe { options::setup(options, None) }?;
     // SAFETY: null or a structure.

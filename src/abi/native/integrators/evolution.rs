@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use kyoho_core::{Error, Result, ResultCode};
 use kyoho_integrators::cluster::{Cluster, Progress};
 
-use super::super::structures::{Structures, bad_field, empty, kyoho_evolution, kyoho_evolve_options, read};
+use super::super::structures::{
+    Structures, bad_field, empty, kyoho_evolution, kyoho_evolve_options, read, require_unused,
+};
 use super::{call_on, kyoho_integrator};
 
 /// Advances all bodies to a time, which may not lie before theirs, or until something ends it
@@ -114,9 +116,7 @@ impl Limits {
             // SAFETY: not null, hence a structure.
             unsafe { read("evolve_options", options) }?
         };
-        if given.reserved != 0 {
-            return Err(bad_field("kyoho_evolve_options.reserved", given.reserved, "0"));
-        }
+        require_unused("kyoho_evolve_options", given.reserved)?;
         let most = u64::try_from(given.block_steps).map_err(|_| Error::BadCount {
             what: "kyoho_evolve_options.block_steps",
             value: given.block_steps,

@@ -19,14 +19,17 @@ pub fn require_host(field: &str, memory: i32) -> Result<()> {
     Err(bad_field(field, memory, "0 (KYOHO_MEMORY_HOST)"))
 }
 
+/// Fails if the last field of a structure of this name, which has no meaning yet, is given a number.
+pub fn require_unused(name: &str, reserved: i32) -> Result<()> {
+    if reserved == 0 { Ok(()) } else { Err(bad_field(&format!("{name}.reserved"), reserved, "0")) }
+}
+
 /// Whether the real numbers of a structure's arrays are two doubles each. `name` is the structure's,
 /// `reserved` its last field.
 pub fn is_in_limbs(name: &str, number_type: i32, reserved: i32, interaction: &Interaction) -> Result<bool> {
     const F64: i32 = NumberType::F64 as i32;
     const DD: i32 = NumberType::Dd as i32;
-    if reserved != 0 {
-        return Err(bad_field(&format!("{name}.reserved"), reserved, "0"));
-    }
+    require_unused(name, reserved)?;
     match number_type {
         0 | F64 => Ok(false),
         DD if interaction.has_low_limbs() => Ok(true),
