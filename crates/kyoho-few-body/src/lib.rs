@@ -20,6 +20,7 @@ mod links;
 mod motion;
 mod options;
 mod perturbation;
+pub mod perturbed;
 mod post_newtonian;
 mod run;
 mod system;

@@ -2,7 +2,8 @@
 
 use kyoho_core::{Error, Result, memory};
 use kyoho_few_body::averaged::{self, Relativity};
-use kyoho_few_body::{End, LEAST, Options, Perturbation, System as FewBodies, Terms, evolve};
+use kyoho_few_body::kepler::Orbit;
+use kyoho_few_body::{End, LEAST, Options, Perturbation, System as FewBodies, Terms, evolve, perturbed};
 
 use super::WHAT;
 use super::surroundings::Surroundings;
@@ -38,7 +39,14 @@ impl Step<'_> {
         }
         subsystem.require_apart()?;
         let mut contacts = Step::overlaps(subsystem)?;
-        let passed = self.advance_averaged(subsystem, &mut contacts)?;
+        let orbit = subsystem.orbit(self.gravity, self.leave);
+        let mut passed = 0.0;
+        if let Some(orbit) = orbit.filter(|orbit| orbit.eccentricity < 1.0 && orbit.semi_major_axis > LEAST) {
+            passed = self.advance_averaged(subsystem, &orbit, &mut contacts)?;
+            if passed == 0.0 && self.speed_of_light.is_none() {
+                passed = self.advance_perturbed(subsystem);
+            }
+        }
         if passed < self.step {
             let mut way = Way { step: self, began: subsystem.time, at: passed, stops: true, contacts: &mut contacts };
             way.follow(&mut subsystem.inner, &subsystem.members)?;
@@ -69,20 +77,19 @@ impl Step<'_> {
 
     /// Moves a binary by its averaged orbit, where that is near enough to its motion. Returns how much of
     /// the step has passed.
-    fn advance_averaged(&self, subsystem: &mut Subsystem, contacts: &mut Contacts) -> Result<f64> {
+    fn advance_averaged(&self, subsystem: &mut Subsystem, orbit: &Orbit, contacts: &mut Contacts) -> Result<f64> {
         let (step, tide) = (self.step, |part: f64| self.surroundings.tide(part));
-        let Some(orbit) = subsystem.orbit(self.gravity, self.leave).filter(|orbit| orbit.period < step) else {
+        if orbit.period >= step {
             return Ok(0.0);
-        };
+        }
         let mass = self.gravity * subsystem.centre.mass;
         let (separation, velocity) = subsystem.pair();
         let strength = |part: f64| averaged::strength(mass, separation, velocity, &tide(part));
-        let is_stable = orbit.eccentricity < 1.0 && orbit.semi_major_axis > LEAST;
         let masses = [0, 1].map(|row| self.gravity * subsystem.inner.masses[row]);
         let relativity = self.speed_of_light.map(|speed| Relativity::new(masses, speed));
         let semi_latus_rectum = orbit.pericentre * (1.0 + orbit.eccentricity);
         let is_strong = relativity.is_some_and(|relativity| relativity.is_strong(semi_latus_rectum));
-        if !is_stable || is_strong || strength(0.0).max(strength(1.0)) >= WEAK {
+        if is_strong || strength(0.0).max(strength(1.0)) >= WEAK {
             return Ok(0.0);
         }
         if contacts.is_empty() && orbit.pericentre < touch(&subsystem.inner, [0, 1]) {
@@ -93,6 +100,24 @@ impl Step<'_> {
         let (pair, passed) = averaged::advance(mass, (separation, velocity), step, tide, relativity.as_ref());
         subsystem.set_pair(pair);
         Ok(passed)
+    }
+
+    /// Moves a binary that others pull little along its orbit, unless its members may touch. Returns how
+    /// much of the step has passed.
+    fn advance_perturbed(&self, subsystem: &mut Subsystem) -> f64 {
+        let (step, mass) = (self.step, subsystem.centre.mass);
+        let parts = [-subsystem.inner.masses[1] / mass, subsystem.inner.masses[0] / mass];
+        let pull = |time: f64, separation: Vector| {
+            let mut pulls = [[0.0; 3]; 2];
+            self.surroundings.add(time, &parts.map(|part| separation.map(|x| part * x)), &[], &mut pulls);
+            vector(|k| pulls[1][k] - pulls[0][k])
+        };
+        let limits = (TOLERANCE, touch(&subsystem.inner, [0, 1]));
+        let (pair, passed) = perturbed::advance(self.gravity * mass, subsystem.pair(), step, limits, pull);
+        if passed > 0.0 {
+            subsystem.set_pair(pair);
+        }
+        passed
     }
 }
 
