@@ -6,9 +6,9 @@ use kyoho_few_body::averaged::Tensor;
 
 use super::RESOLVED;
 use super::levels::{Level, levels};
-use super::reaction::{inner_motion, pull, quadrupole};
+use super::reaction::{Quadrupoles, inner_motion, pull};
 use super::surroundings::square;
-use crate::body::{Vector, vector};
+use crate::body::{Vector, length, vector};
 use crate::hermite::scheme::MOST;
 use crate::subsystems::Subsystem;
 
@@ -36,12 +36,33 @@ pub fn add_tides(members: &mut [(f64, [Vector; MOST])], others: impl Iterator<It
     }
 }
 
-/// Whether a part of what a subsystem of some strength does to a body, beyond its centre, changes an
-/// acceleration: the strength is the mass times the gravitational constant and the square of the extent.
-fn counts_for(acceleration: &Vector, (strength, least_part): (f64, f64), body: &Vector, centre: &Vector) -> bool {
-    let distance2 = square(&vector(|k| body[k] - centre[k]));
-    let least = least_part * distance2 * distance2;
-    strength * strength >= least * least * square(acceleration)
+/// A body on which subsystems act.
+pub struct Sink {
+    /// The terms of forces, and the body's step.
+    terms: usize,
+    step: f64,
+    /// The size of its acceleration by all else, and the derivatives of its velocity.
+    acceleration: f64,
+    sums: [Vector; MOST],
+    quadrupoles: Quadrupoles,
+}
+
+impl Sink {
+    /// Takes one with derivatives of its velocity, of which so many are wanted.
+    pub fn new(terms: usize, step: f64, sums: [Vector; MOST]) -> Sink {
+        Sink { terms, step, acceleration: length(&sums[0]), sums, quadrupoles: Quadrupoles::new(terms) }
+    }
+
+    /// Returns the size of its acceleration by all else.
+    pub fn acceleration(&self) -> f64 {
+        self.acceleration
+    }
+
+    /// Returns the derivatives with what subsystems add.
+    pub fn sums(mut self) -> [Vector; MOST] {
+        add(&mut self.sums, 1.0, &self.quadrupoles.sum());
+        self.sums
+    }
 }
 
 /// A subsystem at the time of a block, as it acts on others beyond the mass at its centre.
@@ -103,23 +124,23 @@ impl Acting {
         members.map(move |(row, (mass, own))| (*mass, level.map_or(own, |level| &level.motions[row])))
     }
 
-    /// Adds what the subsystem gives a body there, times a factor, in so many terms, to the derivatives of a
-    /// body of a step.
-    pub fn add(&self, (terms, step): (usize, f64), sums: &mut [Vector; MOST], factor: f64, there: &[Vector; MOST]) {
-        if !counts_for(&sums[0], (factor * self.strength, self.least_part), &there[0], &self.at[0]) {
-            return;
-        }
+    /// Adds what the subsystem gives a body there, times a factor, to what a body gets. What changes its
+    /// acceleration by less than the part that counts is left out.
+    pub fn add(&self, sink: &mut Sink, factor: f64, there: &[Vector; MOST]) {
         let from: [Vector; MOST] = std::array::from_fn(|term| vector(|k| there[term][k] - self.at[term][k]));
         let distance2 = square(&from[0]);
+        if (factor * self.strength).abs() < self.least_part * distance2 * distance2 * sink.acceleration {
+            return;
+        }
         let far = self.quadrupole.filter(|(.., within2)| self.members.is_empty() || distance2 > *within2);
         if let Some((products, reduced, _)) = far {
-            return add(sums, factor, &quadrupole(terms, &products, reduced, &from));
+            return sink.quadrupoles.push(&products, factor * reduced, &from);
         }
-        for (mass, motion) in self.members_for(step, distance2) {
+        for (mass, motion) in self.members_for(sink.step, distance2) {
             let apart = std::array::from_fn(|term| vector(|k| from[term][k] - motion[term][k]));
-            add(sums, factor, &pull(terms, mass, &apart));
+            add(&mut sink.sums, factor, &pull(sink.terms, mass, &apart));
         }
-        add(sums, -factor, &pull(terms, self.mass(), &from));
+        add(&mut sink.sums, -factor, &pull(sink.terms, self.mass(), &from));
     }
 
     /// Returns the mass of its members times the gravitational constant.

@@ -23,9 +23,9 @@ use kyoho_laws::simd::in_longest_vectors;
 
 use super::block::{Block, Moving};
 use super::scheme::{MOST, Scheme};
-use crate::body::{Body, Vector, length, vector};
+use crate::body::{Body, Vector, vector};
 use crate::subsystems::{Subsystem, SubsystemRules};
-use acting::{Acting, add_tides};
+use acting::{Acting, Sink, add_tides};
 pub use changes::Changes;
 use inner::{Contacts, Step};
 use partners::Members;
@@ -411,10 +411,11 @@ impl Subsystems {
         let reacting = Reacting { subsystems: self, block, moving, stepping, failed: &failed };
         let sinks = members.iter().zip(&mut found).enumerate();
         threads.run(sinks, &self.selected, Vec::new, |(place, (&number, found)), selected| {
-            *found = given(place);
-            if let Err(error) = reacting.add(number, found, selected) {
+            let mut sink = Sink::new(block.scheme.given(), moving[number].body.step, given(place));
+            if let Err(error) = reacting.add(number, &mut sink, selected) {
                 reacting.fail(error);
             }
+            *found = sink.sums();
         });
         self.found = found;
         failed.into_inner().map_or(Ok(()), Err)?;
@@ -439,12 +440,10 @@ struct Reacting<'a> {
 
 impl Reacting<'_> {
     /// Adds to the derivatives of a number's velocity what subsystems give it.
-    fn add(&self, number: usize, sums: &mut [Vector; MOST], selected: &mut Vec<usize>) -> Result<()> {
+    fn add(&self, number: usize, sink: &mut Sink, selected: &mut Vec<usize>) -> Result<()> {
         let Reacting { subsystems, block, moving, .. } = *self;
-        let of_sink = (block.scheme.given(), moving[number].body.step);
         let there = &moving[number].body.position;
-        // As of `counts_for`, without the squares.
-        let least = least_part(block.plan.precision) * length(&sums[0]);
+        let least = least_part(block.plan.precision) * sink.acceleration();
         selected.clear();
         subsystems
             .centres
@@ -455,20 +454,19 @@ impl Reacting<'_> {
             let here = here.get_or_insert_with(|| self.at(number));
             let own = subsystems.of_centre(number).and_then(|_| self.acting(number));
             let Some(own) = own.filter(|own| !own.members.is_empty()) else {
-                acting.add(of_sink, sums, 1.0, here);
+                acting.add(sink, 1.0, here);
                 continue;
             };
             // The centre moves as the mean of its members.
             let total = own.mass();
             let distance2 = square(&vector(|k| here[0][k] - acting.at()[k]));
-            for (mass, motion) in own.members_for(of_sink.1, distance2) {
+            for (mass, motion) in own.members_for(moving[number].body.step, distance2) {
                 let there = std::array::from_fn(|term| vector(|k| here[term][k] + motion[term][k]));
-                acting.add(of_sink, sums, mass / total, &there);
+                acting.add(sink, mass / total, &there);
             }
         }
         let Some(subsystem) = subsystems.of_centre(number) else { return Ok(()) };
         let strength = CAUTION * subsystems.strength(subsystem) / subsystem.centre.mass;
-        let least = least_part(block.plan.precision) * length(&sums[0]);
         selected.clear();
         let counts = |distance2: f64, mass: f64| (strength * mass).abs() - least * distance2 * distance2;
         subsystems.bodies.select(there, selected, counts)?;
@@ -476,7 +474,7 @@ impl Reacting<'_> {
         for &other in selected.iter().filter(|other| **other != number && has_mass(other)) {
             let Some(acting) = self.acting(number) else { continue };
             let part = -moving[other].body.mass / subsystem.centre.mass;
-            acting.add(of_sink, sums, part, &self.at(other));
+            acting.add(sink, part, &self.at(other));
         }
         Ok(())
     }

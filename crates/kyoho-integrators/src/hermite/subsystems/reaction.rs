@@ -4,50 +4,142 @@
 //! The potential of two bodies at `-m2 x / m` and `m1 x / m` from their centre, of a reduced mass `u`, is
 //! at a place `d` from it `-G u (3 (d.x)^2 / |d|^5 - x^2 / |d|^3) / 2` beyond that of their mass.
 
+use std::ops::{Add, Mul};
+
 use kyoho_core::{Result, memory};
 use kyoho_few_body::System as FewBodies;
 use kyoho_few_body::averaged::Tensor;
+use kyoho_laws::simd::in_longest_vectors;
 
 use crate::body::{Vector, vector};
 use crate::hermite::scheme::MOST;
 
+/// How many quadrupoles act at a time.
+const LANES: usize = 8;
+
+/// A number, or as many as vectors have.
+trait Number: Copy + Add<Output = Self> + Mul<Output = Self> {
+    fn of(value: f64) -> Self;
+    fn inverse(self) -> Self;
+    fn root(self) -> Self;
+}
+
+impl Number for f64 {
+    fn of(value: f64) -> f64 {
+        value
+    }
+
+    fn inverse(self) -> f64 {
+        1.0 / self
+    }
+
+    fn root(self) -> f64 {
+        self.sqrt()
+    }
+}
+
+/// Numbers of so many quadrupoles.
+#[derive(Debug, Clone, Copy)]
+struct Lanes([f64; LANES]);
+
+impl Add for Lanes {
+    type Output = Lanes;
+
+    #[inline(always)]
+    fn add(mut self, other: Lanes) -> Lanes {
+        for lane in 0..LANES {
+            self.0[lane] += other.0[lane];
+        }
+        self
+    }
+}
+
+impl Mul for Lanes {
+    type Output = Lanes;
+
+    #[inline(always)]
+    fn mul(mut self, other: Lanes) -> Lanes {
+        for lane in 0..LANES {
+            self.0[lane] *= other.0[lane];
+        }
+        self
+    }
+}
+
+impl Number for Lanes {
+    #[inline(always)]
+    fn of(value: f64) -> Lanes {
+        Lanes([value; LANES])
+    }
+
+    #[inline(always)]
+    fn inverse(mut self) -> Lanes {
+        for value in &mut self.0 {
+            *value = 1.0 / *value;
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn root(mut self) -> Lanes {
+        for value in &mut self.0 {
+            *value = value.sqrt();
+        }
+        self
+    }
+}
+
 /// The derivatives of a number by the time, divided by their factorials.
 #[derive(Debug, Clone, Copy)]
-struct Series<const TERMS: usize>([f64; TERMS]);
+struct Series<T, const TERMS: usize>([T; TERMS]);
 
-impl<const TERMS: usize> Series<TERMS> {
+impl<T: Number, const TERMS: usize> Series<T, TERMS> {
+    #[inline(always)]
     fn times(self, other: Self) -> Self {
-        let mut product = [0.0; TERMS];
+        let mut product = [T::of(0.0); TERMS];
         for one in 0..TERMS {
             for two in 0..TERMS - one {
-                product[one + two] += self.0[one] * other.0[two];
+                product[one + two] = product[one + two] + self.0[one] * other.0[two];
             }
         }
         Series(product)
     }
 
-    fn plus(self, other: Self) -> Self {
-        Series(std::array::from_fn(|term| self.0[term] + other.0[term]))
+    #[inline(always)]
+    fn plus(mut self, other: Self) -> Self {
+        for term in 0..TERMS {
+            self.0[term] = self.0[term] + other.0[term];
+        }
+        self
     }
 
-    fn scaled(self, factor: f64) -> Self {
-        Series(self.0.map(|term| factor * term))
+    #[inline(always)]
+    fn scaled(mut self, factor: T) -> Self {
+        for term in 0..TERMS {
+            self.0[term] = factor * self.0[term];
+        }
+        self
     }
 
-    fn plus_number(mut self, number: f64) -> Self {
-        self.0[0] += number;
+    #[inline(always)]
+    fn plus_number(mut self, number: T) -> Self {
+        self.0[0] = self.0[0] + number;
         self
     }
 
     /// Returns a power of a number, whose own power and inverse are given.
-    fn power(self, exponent: f64, (value, inverse): (f64, f64)) -> Self {
+    #[inline(always)]
+    fn power(self, exponent: f64, (value, inverse): (T, T)) -> Self {
         let x = self.0;
-        let mut power = [0.0; TERMS];
+        let mut power = [T::of(0.0); TERMS];
         power[0] = value;
         for term in 1..TERMS {
             // x y' = p x' y, term by term.
-            let sum: f64 = (1..=term).map(|k| (exponent * k as f64 - (term - k) as f64) * x[k] * power[term - k]).sum();
-            power[term] = sum * inverse / term as f64;
+            let mut sum = T::of(0.0);
+            for k in 1..=term {
+                sum = sum + T::of((exponent * k as f64 - (term - k) as f64) / term as f64) * (x[k] * power[term - k]);
+            }
+            power[term] = sum * inverse;
         }
         Series(power)
     }
@@ -55,52 +147,134 @@ impl<const TERMS: usize> Series<TERMS> {
 
 const FACTORIALS: [f64; MOST] = [1.0, 1.0, 2.0, 6.0];
 
-/// The separation of two bodies.
-struct Separation<const TERMS: usize>([Series<TERMS>; 3]);
+/// A position or a velocity with its derivatives: numbers by derivative and component.
+type Derivatives<T> = [[T; 3]; MOST];
 
-impl<const TERMS: usize> Separation<TERMS> {
-    fn of(from: &[Vector; MOST]) -> Self {
-        let component = |k: usize| Series(std::array::from_fn(|term| from[term][k] / FACTORIALS[term]));
-        Separation(std::array::from_fn(component))
+/// The separation of two bodies.
+struct Separation<T, const TERMS: usize>([Series<T, TERMS>; 3]);
+
+impl<T: Number, const TERMS: usize> Separation<T, TERMS> {
+    #[inline(always)]
+    fn of(from: &Derivatives<T>) -> Self {
+        let mut components = [Series([T::of(0.0); TERMS]); 3];
+        for (k, component) in components.iter_mut().enumerate() {
+            for term in 0..TERMS {
+                component.0[term] = from[term][k] * T::of(1.0 / FACTORIALS[term]);
+            }
+        }
+        Separation(components)
     }
 
-    fn dot(&self, other: &Self) -> Series<TERMS> {
-        let [x, y, z] = std::array::from_fn(|k| self.0[k].times(other.0[k]));
-        x.plus(y).plus(z)
+    #[inline(always)]
+    fn dot(&self, other: &Self) -> Series<T, TERMS> {
+        let [[x, y, z], [u, v, w]] = [self.0, other.0];
+        x.times(u).plus(y.times(v)).plus(z.times(w))
+    }
+
+    /// Returns its sum with three factors.
+    #[inline(always)]
+    fn weighted(&self, [x, y, z]: [T; 3]) -> Series<T, TERMS> {
+        self.0[0].scaled(x).plus(self.0[1].scaled(y)).plus(self.0[2].scaled(z))
     }
 
     /// Returns the derivatives that these components stand for, and zeros behind them.
-    fn derivatives(components: [Series<TERMS>; 3]) -> [Vector; MOST] {
-        let of =
-            |term: usize| if term < TERMS { vector(|k| FACTORIALS[term] * components[k].0[term]) } else { [0.0; 3] };
-        std::array::from_fn(of)
+    #[inline(always)]
+    fn derivatives(&self) -> Derivatives<T> {
+        let mut derivatives = [[T::of(0.0); 3]; MOST];
+        for (k, component) in self.0.iter().enumerate() {
+            for term in 0..TERMS {
+                derivatives[term][k] = T::of(FACTORIALS[term]) * component.0[term];
+            }
+        }
+        derivatives
     }
 }
 
-/// Returns the derivatives of the velocity that a binary's quadrupole gives a body, the first ones of so
-/// many terms. `products` are the mean products of the components of the separation, `mass` the reduced
-/// mass times the gravitational constant, and `from` has position, velocity, acceleration and jerk from
-/// the centre.
-pub fn quadrupole(terms: usize, products: &Tensor, mass: f64, from: &[Vector; MOST]) -> [Vector; MOST] {
-    match terms {
-        2 => quadrupole_of::<2>(products, mass, from),
-        3 => quadrupole_of::<3>(products, mass, from),
-        _ => quadrupole_of::<4>(products, mass, from),
+/// The quadrupoles of binaries that act on one body, several at a time.
+pub struct Quadrupoles {
+    terms: usize,
+    /// How many wait, with their strengths and the body's motion from them.
+    waiting: usize,
+    products: [Lanes; 6],
+    from: Derivatives<Lanes>,
+    /// The derivatives of the velocity that those before give the body.
+    sums: Derivatives<Lanes>,
+}
+
+impl Quadrupoles {
+    /// Takes none, for the first derivatives of so many terms.
+    pub fn new(terms: usize) -> Quadrupoles {
+        let none = Lanes([0.0; LANES]);
+        let mut quadrupoles =
+            Quadrupoles { terms, waiting: 0, products: [none; 6], from: [[none; 3]; MOST], sums: [[none; 3]; MOST] };
+        quadrupoles.forget();
+        quadrupoles
+    }
+
+    /// Adds one. `products` are the mean products of the components of the separation, `mass` the reduced
+    /// mass times the gravitational constant, and `from` has position, velocity, acceleration and jerk of the
+    /// body from the centre.
+    pub fn push(&mut self, products: &Tensor, mass: f64, from: &[Vector; MOST]) {
+        let lane = self.waiting;
+        self.products.iter_mut().zip(products).for_each(|(lanes, product)| lanes.0[lane] = mass * product);
+        let into = self.from.as_flattened_mut().iter_mut();
+        into.zip(from.as_flattened()).for_each(|(lanes, value)| lanes.0[lane] = *value);
+        self.waiting += 1;
+        if self.waiting == LANES {
+            self.act();
+        }
+    }
+
+    /// Returns the derivatives of the velocity that all give the body, zeros behind the terms.
+    pub fn sum(mut self) -> [Vector; MOST] {
+        if self.waiting > 0 {
+            self.act();
+        }
+        self.sums.map(|row| row.map(|lanes| lanes.0.iter().sum()))
+    }
+
+    /// Lets those that wait act on the body.
+    fn act(&mut self) {
+        in_longest_vectors(
+            #[inline(always)]
+            || {
+                let found = match self.terms {
+                    2 => quadrupole::<_, 2>(&self.products, &self.from),
+                    3 => quadrupole::<_, 3>(&self.products, &self.from),
+                    _ => quadrupole::<_, 4>(&self.products, &self.from),
+                };
+                let sums = self.sums.as_flattened_mut().iter_mut();
+                sums.zip(found.as_flattened()).for_each(|(sum, found)| *sum = *sum + *found);
+            },
+        );
+        self.forget();
+    }
+
+    /// Leaves quadrupoles that do nothing.
+    fn forget(&mut self) {
+        self.waiting = 0;
+        self.products = [Lanes([0.0; LANES]); 6];
+        self.from[0] = [Lanes([1.0; LANES]); 3];
     }
 }
 
-fn quadrupole_of<const TERMS: usize>(products: &Tensor, mass: f64, from: &[Vector; MOST]) -> [Vector; MOST] {
-    let d = Separation::<TERMS>::of(from);
+/// Returns the derivatives of the velocity that a quadrupole gives a body: the first ones of so many terms.
+/// `products` are the mean products of the components of the separation times the reduced mass.
+#[inline(always)]
+fn quadrupole<T: Number, const TERMS: usize>(products: &[T; 6], from: &Derivatives<T>) -> Derivatives<T> {
+    let d = Separation::<T, TERMS>::of(from);
     let [xx, yy, zz, xy, xz, yz] = *products;
-    let row = |x: f64, y: f64, z: f64| d.0[0].scaled(x).plus(d.0[1].scaled(y)).plus(d.0[2].scaled(z));
-    let applied = Separation([row(xx, xy, xz), row(xy, yy, yz), row(xz, yz, zz)]);
+    let applied = Separation([d.weighted([xx, xy, xz]), d.weighted([xy, yy, yz]), d.weighted([xz, yz, zz])]);
     let square = d.dot(&d);
-    let inverse = 1.0 / square.0[0];
-    let fifth = square.power(-2.5, (inverse * inverse * inverse.sqrt(), inverse)).scaled(0.5 * mass);
-    let along = d.dot(&applied).times(square.power(-1.0, (inverse, inverse))).scaled(-15.0);
-    let radial = along.plus_number(3.0 * (xx + yy + zz));
-    let component = |k: usize| applied.0[k].scaled(6.0).plus(radial.times(d.0[k])).times(fifth);
-    Separation::derivatives(std::array::from_fn(component))
+    let inverse = square.0[0].inverse();
+    let fifth = square.power(-2.5, (inverse * inverse * inverse.root(), inverse)).scaled(T::of(0.5));
+    let along = d.dot(&applied).times(square.power(-1.0, (inverse, inverse))).scaled(T::of(-15.0));
+    let radial = along.plus_number(T::of(3.0) * (xx + yy + zz));
+    let mut components = d.0;
+    for (component, applied) in components.iter_mut().zip(applied.0) {
+        *component = applied.scaled(T::of(6.0)).plus(radial.times(*component)).times(fifth);
+    }
+    Separation(components).derivatives()
 }
 
 /// Returns the derivatives of the velocity that a mass, times the gravitational constant, gives a body.
@@ -114,11 +288,11 @@ pub fn pull(terms: usize, mass: f64, from: &[Vector; MOST]) -> [Vector; MOST] {
 }
 
 fn pull_of<const TERMS: usize>(mass: f64, from: &[Vector; MOST]) -> [Vector; MOST] {
-    let d = Separation::<TERMS>::of(from);
+    let d = Separation::<f64, TERMS>::of(from);
     let square = d.dot(&d);
     let inverse = 1.0 / square.0[0];
     let factor = square.power(-1.5, (inverse * inverse.sqrt(), inverse)).scaled(-mass);
-    Separation::derivatives(d.0.map(|component| component.times(factor)))
+    Separation(d.0.map(|component| component.times(factor))).derivatives()
 }
 
 /// Returns the masses of members times the gravitational constant, and their motion around their centre:
@@ -163,7 +337,9 @@ mod tests {
             std::array::from_fn(|k| one[k] + other[k] - all[k])
         };
         let from = [path(0.0), [0.3, 0.0, -0.1], [0.0, 0.4, 0.0], [0.0, 0.0, 2.4]];
-        let found = quadrupole(MOST, &products, 0.25, &from);
+        let mut quadrupoles = Quadrupoles::new(MOST);
+        quadrupoles.push(&products, 0.25, &from);
+        let found = quadrupoles.sum();
         let h = 1e-2;
         for k in 0..3 {
             let [before, now, after] = [-h, 0.0, h].map(|t| beyond(t)[k]);
