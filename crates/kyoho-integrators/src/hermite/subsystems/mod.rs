@@ -9,12 +9,16 @@
 mod acting;
 mod changes;
 mod inner;
+mod lanes;
 mod levels;
+mod moved;
 mod partners;
 mod reaction;
 mod seen;
 mod surroundings;
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use kyoho_core::{Error, Nearest, Precision, Result, memory};
@@ -22,12 +26,13 @@ use kyoho_hal::threads::Threads;
 use kyoho_laws::simd::in_longest_vectors;
 
 use super::block::{Block, Moving};
-use super::scheme::{MOST, Scheme};
+use super::scheme::MOST;
 use crate::body::{Body, Vector, vector};
 use crate::subsystems::{Subsystem, SubsystemRules};
 use acting::{Acting, Sink, add_tides};
 pub use changes::Changes;
 use inner::{Contacts, Step};
+use moved::moved;
 use partners::Members;
 use seen::Seen;
 use surroundings::{NEAR, Other, Others, Surroundings, square};
@@ -96,6 +101,17 @@ pub struct Subsystems {
     acting: Vec<OnceLock<Option<Acting>>>,
     /// Numbers that threads select.
     selected: Mutex<Vec<Vec<usize>>>,
+    /// How many times bodies have reacted, and what threads keep for the next time.
+    reactions: u64,
+    reacted: Mutex<Vec<Selected>>,
+}
+
+/// Numbers that a thread has selected for a body.
+#[derive(Debug, Default)]
+struct Selected {
+    numbers: Vec<usize>,
+    /// The last reaction in which it took part.
+    reaction: u64,
 }
 
 impl Subsystems {
@@ -407,12 +423,16 @@ impl Subsystems {
         memory::lengthen(&mut self.acting, self.all.len(), WHAT, OnceLock::new)?;
         memory::lengthen(&mut self.found, members.len(), WHAT, || [[0.0; 3]; MOST])?;
         let mut found = std::mem::take(&mut self.found);
-        let failed = OnceLock::new();
+        self.reactions += 1;
+        let (failed, begun) = (OnceLock::new(), AtomicUsize::new(0));
         let reacting = Reacting { subsystems: self, block, moving, stepping, failed: &failed };
         let sinks = members.iter().zip(&mut found).enumerate();
-        threads.run(sinks, &self.selected, Vec::new, |(place, (&number, found)), selected| {
+        threads.run(sinks, &self.reacted, Selected::default, |(place, (&number, found)), selected| {
             let mut sink = Sink::new(block.scheme.given(), moving[number].body.step, given(place));
-            if let Err(error) = reacting.add(number, &mut sink, selected) {
+            let is_first = std::mem::replace(&mut selected.reaction, self.reactions) != self.reactions;
+            // Threads find out how subsystems act, each some of them, and wait for none of the others.
+            let share = is_first.then(|| begun.fetch_add(1, Ordering::Relaxed)..threads.count());
+            if let Err(error) = reacting.add(number, &mut sink, (&mut selected.numbers, share)) {
                 reacting.fail(error);
             }
             *found = sink.sums();
@@ -439,8 +459,14 @@ struct Reacting<'a> {
 }
 
 impl Reacting<'_> {
-    /// Adds to the derivatives of a number's velocity what subsystems give it.
-    fn add(&self, number: usize, sink: &mut Sink, selected: &mut Vec<usize>) -> Result<()> {
+    /// Adds to the derivatives of a number's velocity what subsystems give it. Where threads begin, each has
+    /// a share of so many.
+    fn add(
+        &self,
+        number: usize,
+        sink: &mut Sink,
+        (selected, share): (&mut Vec<usize>, Option<Range<usize>>),
+    ) -> Result<()> {
         let Reacting { subsystems, block, moving, .. } = *self;
         let there = &moving[number].body.position;
         let least = least_part(block.plan.precision) * sink.acceleration();
@@ -448,6 +474,12 @@ impl Reacting<'_> {
         subsystems
             .centres
             .select(there, selected, |distance2, strength| strength.abs() - least * distance2 * distance2)?;
+        if let Some(Range { start: share, end: shares }) = share {
+            let first = selected.len() * share.min(shares) / shares;
+            selected[first..].iter().chain(&selected[..first]).for_each(|other| {
+                self.acting(*other);
+            });
+        }
         let mut here = None;
         for &other in selected.iter().filter(|other| **other != number) {
             let Some(acting) = self.acting(other) else { continue };
@@ -544,30 +576,6 @@ fn is_within(distance: f64, from: &Vector, [x, y, z]: &[Vec<f64>; 3]) -> bool {
 /// of a precision.
 fn least_part(precision: Precision) -> f64 {
     if precision < Precision::Double { LEAST_PART_OF_SINGLE } else { LEAST_PART }
-}
-
-/// Returns where a body is after a time, with as many derivatives of its velocity as go into a force. The
-/// scheme's own prediction has other last digits and takes several times as long.
-fn moved(scheme: &Scheme, body: &Body, time: f64) -> [Vector; MOST] {
-    match scheme.order() {
-        4 => moved_by::<4>(body, time),
-        6 => moved_by::<6>(body, time),
-        _ => moved_by::<8>(body, time),
-    }
-}
-
-fn moved_by<const ORDER: usize>(body: &Body, time: f64) -> [Vector; MOST] {
-    const INVERSES: [f64; 8] = [1.0, 1.0 / 2.0, 1.0 / 3.0, 1.0 / 4.0, 1.0 / 5.0, 1.0 / 6.0, 1.0 / 7.0, 1.0 / 8.0];
-    let row = |place: usize| match place {
-        0 => &body.position,
-        1 => &body.velocity,
-        _ => &body.derivatives[place - 2],
-    };
-    let times = INVERSES.map(|inverse| time * inverse);
-    // x + t (v + t/2 (a + t/3 (...))), and so on from v, a and the jerk on.
-    std::array::from_fn(|first| {
-        (first..ORDER).rev().fold([0.0; 3], |sum, place| vector(|k| row(place)[k] + times[place - first] * sum[k]))
-    })
 }
 
 #[cfg(test)]

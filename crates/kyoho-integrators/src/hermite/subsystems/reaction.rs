@@ -4,90 +4,14 @@
 //! The potential of two bodies at `-m2 x / m` and `m1 x / m` from their centre, of a reduced mass `u`, is
 //! at a place `d` from it `-G u (3 (d.x)^2 / |d|^5 - x^2 / |d|^3) / 2` beyond that of their mass.
 
-use std::ops::{Add, Mul};
-
 use kyoho_core::{Result, memory};
 use kyoho_few_body::System as FewBodies;
 use kyoho_few_body::averaged::Tensor;
 use kyoho_laws::simd::in_longest_vectors;
 
+use super::lanes::{LANES, Lanes, Number};
 use crate::body::{Vector, vector};
 use crate::hermite::scheme::MOST;
-
-/// How many quadrupoles act at a time.
-const LANES: usize = 8;
-
-/// A number, or as many as vectors have.
-trait Number: Copy + Add<Output = Self> + Mul<Output = Self> {
-    fn of(value: f64) -> Self;
-    fn inverse(self) -> Self;
-    fn root(self) -> Self;
-}
-
-impl Number for f64 {
-    fn of(value: f64) -> f64 {
-        value
-    }
-
-    fn inverse(self) -> f64 {
-        1.0 / self
-    }
-
-    fn root(self) -> f64 {
-        self.sqrt()
-    }
-}
-
-/// Numbers of so many quadrupoles.
-#[derive(Debug, Clone, Copy)]
-struct Lanes([f64; LANES]);
-
-impl Add for Lanes {
-    type Output = Lanes;
-
-    #[inline(always)]
-    fn add(mut self, other: Lanes) -> Lanes {
-        for lane in 0..LANES {
-            self.0[lane] += other.0[lane];
-        }
-        self
-    }
-}
-
-impl Mul for Lanes {
-    type Output = Lanes;
-
-    #[inline(always)]
-    fn mul(mut self, other: Lanes) -> Lanes {
-        for lane in 0..LANES {
-            self.0[lane] *= other.0[lane];
-        }
-        self
-    }
-}
-
-impl Number for Lanes {
-    #[inline(always)]
-    fn of(value: f64) -> Lanes {
-        Lanes([value; LANES])
-    }
-
-    #[inline(always)]
-    fn inverse(mut self) -> Lanes {
-        for value in &mut self.0 {
-            *value = 1.0 / *value;
-        }
-        self
-    }
-
-    #[inline(always)]
-    fn root(mut self) -> Lanes {
-        for value in &mut self.0 {
-            *value = value.sqrt();
-        }
-        self
-    }
-}
 
 /// The derivatives of a number by the time, divided by their factorials.
 #[derive(Debug, Clone, Copy)]
@@ -204,7 +128,7 @@ pub struct Quadrupoles {
 impl Quadrupoles {
     /// Takes none, for the first derivatives of so many terms.
     pub fn new(terms: usize) -> Quadrupoles {
-        let none = Lanes([0.0; LANES]);
+        let none = Lanes::ZERO;
         let mut quadrupoles =
             Quadrupoles { terms, waiting: 0, products: [none; 6], from: [[none; 3]; MOST], sums: [[none; 3]; MOST] };
         quadrupoles.forget();
@@ -230,7 +154,7 @@ impl Quadrupoles {
         if self.waiting > 0 {
             self.act();
         }
-        self.sums.map(|row| row.map(|lanes| lanes.0.iter().sum()))
+        self.sums.map(|row| row.map(|lanes| lanes.sum()))
     }
 
     /// Lets those that wait act on the body.
@@ -253,7 +177,7 @@ impl Quadrupoles {
     /// Leaves quadrupoles that do nothing.
     fn forget(&mut self) {
         self.waiting = 0;
-        self.products = [Lanes([0.0; LANES]); 6];
+        self.products = [Lanes::ZERO; 6];
         self.from[0] = [Lanes([1.0; LANES]); 3];
     }
 }
@@ -318,6 +242,7 @@ pub fn inner_motion(gravity: f64, inner: &FewBodies) -> Result<Vec<(f64, [Vector
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::random;
 
     #[test]
     fn two_bodies_far_away_pull_as_their_mass_and_quadrupole() {
@@ -347,6 +272,40 @@ mod tests {
             assert!((found[0][k] - now).abs() < 3e-3 * size, "{k}: {:?} {now:e}", found[0]);
             assert!((found[1][k] - (after - before) / (2.0 * h)).abs() < 1e-2 * size);
             assert!((found[2][k] - (after - 2.0 * now + before) / (h * h)).abs() < 3e-2 * size);
+        }
+    }
+
+    #[test]
+    fn any_number_of_quadrupoles_act_as_one_after_another() {
+        let mut random = random();
+        let mut next = || std::array::from_fn(|_| vector(|_| random() - 0.5));
+        let all: Vec<([Vector; 2], [Vector; MOST])> = (0..19)
+            .map(|_| {
+                let (products, from): ([Vector; MOST], [Vector; MOST]) = (next(), next());
+                ([products[0], products[1]], from)
+            })
+            .collect();
+        for terms in 2..=MOST {
+            for count in [0, 1, 8, 19] {
+                let mut together = Quadrupoles::new(terms);
+                let mut expected = [[0.0; 3]; MOST];
+                for (products, from) in &all[..count] {
+                    let products = std::array::from_fn(|k| products.as_flattened()[k]);
+                    together.push(&products, 0.3, from);
+                    let mut alone = Quadrupoles::new(terms);
+                    alone.push(&products, 0.3, from);
+                    let alone = alone.sum();
+                    expected = std::array::from_fn(|term| vector(|k| expected[term][k] + alone[term][k]));
+                }
+                let found = together.sum();
+                for term in 0..MOST {
+                    let size = crate::body::length(&expected[term]);
+                    assert!((count > 0 && term < terms) == (size > 0.0), "{terms} {count} {term}");
+                    for k in 0..3 {
+                        assert!((found[term][k] - expected[term][k]).abs() <= 1e-11 * size, "{terms} {count} {term}");
+                    }
+                }
+            }
         }
     }
 }

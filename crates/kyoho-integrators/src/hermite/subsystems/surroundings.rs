@@ -7,12 +7,15 @@
 use kyoho_core::{Precision, Result, memory};
 use kyoho_few_body::Perturbation;
 use kyoho_few_body::averaged::{Tensor, applied};
+use kyoho_laws::simd::in_longest_vectors;
 
+use super::RESOLVED;
+use super::lanes::{LANES, Lanes, Number};
+use super::moved::{Together, moved};
 use super::partners::Members;
 use super::seen::Seen;
-use super::{RESOLVED, moved};
 use crate::body::{Body, Vector, length, vector};
-use crate::hermite::scheme::Scheme;
+use crate::hermite::scheme::{MOST, Scheme};
 
 /// A body acts by itself within this many times the extent of the subsystem.
 pub const NEAR: f64 = 60.0;
@@ -100,20 +103,45 @@ pub fn square(vector: &Vector) -> f64 {
 }
 
 /// Returns the tide of a mass, and how fast it changes.
-fn tide(mass: f64, at: Vector, velocity: Vector) -> [Tensor; 2] {
-    let inverse = 1.0 / square(&at);
-    let along: f64 = (0..3).map(|k| at[k] * velocity[k]).sum::<f64>() * inverse;
-    let factor = mass * inverse * inverse.sqrt();
-    let (toward, turning) = (at.map(|x| 3.0 * inverse * x), velocity.map(|x| 3.0 * inverse * x));
-    let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
-    let of = |one: usize, other: usize| {
-        let diagonal = f64::from(one == other);
-        let product = toward[one] * at[other];
-        let turned = turning[one] * at[other] + toward[one] * velocity[other];
-        [factor * (product - diagonal), factor * (turned - 5.0 * along * product + 3.0 * along * diagonal)]
-    };
-    let both = pairs.map(|(one, other)| of(one, other));
-    [both.map(|[tide, _]| tide), both.map(|[_, rate]| rate)]
+#[inline(always)]
+fn tide<T: Number>(mass: T, at: [T; 3], velocity: [T; 3]) -> [[T; 6]; 2] {
+    let number = |value: f64| T::of(value);
+    let inverse = (at[0] * at[0] + at[1] * at[1] + at[2] * at[2]).inverse();
+    let along = (at[0] * velocity[0] + at[1] * velocity[1] + at[2] * velocity[2]) * inverse;
+    let factor = mass * inverse * inverse.root();
+    let three = number(3.0) * inverse;
+    let mut tides = [[number(0.0); 6]; 2];
+    for (place, [one, other]) in [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]].into_iter().enumerate() {
+        let diagonal = number(if one == other { 1.0 } else { 0.0 });
+        let product = three * at[one] * at[other];
+        let turned = three * (velocity[one] * at[other] + at[one] * velocity[other]);
+        tides[0][place] = factor * (product - diagonal);
+        tides[1][place] = factor * (turned + along * (number(3.0) * diagonal - number(5.0) * product));
+    }
+    tides
+}
+
+/// The tides of bodies at both ends of a step, with their rates, several sums of each.
+type Tides = [[[Lanes; 6]; 2]; 2];
+
+#[inline(always)]
+fn add(sums: &mut [[Lanes; 6]; 2], masses: Lanes, tides: &[[Lanes; 6]; 2]) {
+    for (sum, tide) in sums.as_flattened_mut().iter_mut().zip(tides.as_flattened()) {
+        *sum = *sum + masses * *tide;
+    }
+}
+
+/// Returns positions, velocities and accelerations of bodies from a centre at both ends of a step, at which
+/// the centre is there.
+#[inline(always)]
+fn around(scheme: &Scheme, bodies: &Together, ends: &[[Vector; MOST]; 2], step: f64) -> [[[Lanes; 3]; 3]; 2] {
+    let mut from = [bodies.after(scheme, 0.0), bodies.after(scheme, step)];
+    for (from, centre) in from.iter_mut().zip(ends) {
+        for (from, centre) in from.as_flattened_mut().iter_mut().zip(centre.as_flattened()) {
+            *from = *from - Lanes::of(*centre);
+        }
+    }
+    from
 }
 
 /// Returns a function that is 0 or more for a body whose tide on a subsystem of some mass and extent is this
@@ -165,50 +193,72 @@ impl Surroundings {
         (centre, since): (&Body, f64),
         extent: f64,
         (time, step): (f64, f64),
-        (others, resting): (impl Iterator<Item = Other<'a>>, &Tensor),
+        (mut others, resting): (impl Iterator<Item = Other<'a>>, &Tensor),
     ) -> Result<Surroundings> {
         let ends = [moved(scheme, centre, since), moved(scheme, centre, since + step)];
         let near2 = (NEAR * extent) * (NEAR * extent);
         let (mut near, mut nearest2) = (Vec::new(), f64::INFINITY);
-        let (mut far, mut all) = ([[*resting, [0.0; 6]]; 2], [[*resting, [0.0; 6]]; 2]);
-        for Other { mass, body, since, members } in others {
-            let from = [0, 1].map(|end| {
-                let there = moved(scheme, body, since + if end == 0 { 0.0 } else { step });
-                [0, 1, 2].map(|term| vector(|k| there[term][k] - ends[end][term][k]))
-            });
-            let here2 = square(&from[0][0]).min(square(&from[1][0]));
-            nearest2 = nearest2.min(here2);
-            if mass == 0.0 {
-                continue;
+        let [mut far, mut all]: [Tides; 2] = [[[[Lanes::ZERO; 6]; 2]; 2]; 2];
+        loop {
+            let together: [Option<Other>; LANES] = std::array::from_fn(|_| others.next());
+            if together[0].is_none() {
+                break;
             }
-            let members = members.filter(|members| members.are_felt(here2, step));
-            let is_near = here2 < near2 || members.is_some();
-            let mut push = |mass: f64, from: [[Vector; 3]; 2]| {
-                let motion = quintic(from, step);
-                memory::push(&mut near, Near { mass, motion }, "the bodies near a subsystem")
-            };
-            if let Some(members) = members {
-                for ((mass, start), (_, end)) in members.at(time).zip(members.at(time + step)) {
-                    let beside = [start, end];
-                    push(
-                        mass,
-                        [0, 1].map(|end| [0, 1, 2].map(|term| vector(|k| from[end][term][k] + beside[end][term][k]))),
-                    )?;
+            let mut from = in_longest_vectors(
+                #[inline(always)]
+                || around(scheme, &Together::of(&together), &ends, step),
+            );
+            let (mut masses, mut of_far) = (Lanes::ZERO, Lanes::ZERO);
+            for (lane, other) in together.iter().enumerate() {
+                let Some(Other { mass, members, .. }) = other else { continue };
+                let from_lane = from.map(|end| end.map(|row| row.map(|lanes| lanes.0[lane])));
+                let here2 = square(&from_lane[0][0]).min(square(&from_lane[1][0]));
+                nearest2 = nearest2.min(here2);
+                if *mass == 0.0 {
+                    continue;
                 }
-            } else if is_near {
-                push(mass, from)?;
-            }
-            for (end, [at, velocity, _]) in from.into_iter().enumerate() {
-                let tides = tide(mass, at, velocity);
-                let add = |sums: &mut [Tensor; 2]| {
-                    sums.as_flattened_mut().iter_mut().zip(tides.as_flattened()).for_each(|(sum, tide)| *sum += tide);
+                masses.0[lane] = *mass;
+                let members = members.filter(|members| members.are_felt(here2, step));
+                let mut push = |mass: f64, from: [[Vector; 3]; 2]| {
+                    let motion = quintic(from, step);
+                    memory::push(&mut near, Near { mass, motion }, "the bodies near a subsystem")
                 };
-                add(&mut all[end]);
-                if !is_near {
-                    add(&mut far[end]);
+                if let Some(members) = members {
+                    for ((mass, start), (_, end)) in members.at(time).zip(members.at(time + step)) {
+                        let beside = [start, end];
+                        let of = |end: usize, term: usize| vector(|k| from_lane[end][term][k] + beside[end][term][k]);
+                        push(mass, [0, 1].map(|end| [0, 1, 2].map(|term| of(end, term))))?;
+                    }
+                } else if here2 < near2 {
+                    push(*mass, from_lane)?;
+                } else {
+                    of_far.0[lane] = *mass;
                 }
             }
+            // Bodies without mass may be at the centre.
+            for (lane, mass) in masses.0.iter().enumerate() {
+                if *mass == 0.0 {
+                    from.iter_mut().for_each(|end| end[0].iter_mut().for_each(|lanes| lanes.0[lane] = 1.0));
+                }
+            }
+            in_longest_vectors(
+                #[inline(always)]
+                || {
+                    for (end, [at, velocity, _]) in from.iter().enumerate() {
+                        let tides = tide(Lanes::of(1.0), *at, *velocity);
+                        add(&mut all[end], masses, &tides);
+                        add(&mut far[end], of_far, &tides);
+                    }
+                },
+            );
         }
+        let sums = |tides: Tides| {
+            tides.map(|end| {
+                let [tide, rate] = end.map(|row| row.map(|lanes| lanes.sum()));
+                [std::array::from_fn(|k| resting[k] + tide[k]), rate]
+            })
+        };
+        let (far, all) = (sums(far), sums(all));
         let polynomial = |tides: [[Tensor; 2]; 2]| cubic([tides[0][0], tides[1][0]], [tides[0][1], tides[1][1]], step);
         Ok(Surroundings { step, near, far: polynomial(far), all: polynomial(all), nearest: nearest2.sqrt() })
     }
@@ -343,6 +393,38 @@ mod tests {
         for (near, far) in near.iter().zip(&far) {
             let size = length(near);
             assert!(size > 1e-4 && length(&vector(|k| near[k] - far[k])) < 0.01 * size, "{near:?} {far:?}");
+        }
+    }
+
+    #[test]
+    fn the_tide_is_that_of_all_bodies_at_each_part_of_a_step() {
+        let mut random = random();
+        let mut next = |size: f64| vector(|_| size * (random() - 0.5));
+        let centre = Body::new(1.0, next(0.1), next(0.1));
+        let mut bodies: Vec<Body> = (0..21).map(|_| Body::new(0.2, next(2.0), next(1.0))).collect();
+        // A body without mass may be at the centre.
+        bodies[3] = Body::new(0.0, centre.position, centre.velocity);
+        let scheme = Scheme::of(Order::Sixth).unwrap();
+        for count in [0, 1, 8, 21] {
+            let others = bodies[..count].iter();
+            let others = others.map(|body| Other { mass: 3.0 * body.mass, body, since: 0.01, members: None });
+            let resting = [0.1, 0.2, -0.3, 0.4, 0.5, 0.6];
+            let found = Surroundings::new(scheme, (&centre, 0.01), 1e-9, (0.0, 0.02), (others, &resting)).unwrap();
+            for part in [0.0, 0.5, 1.0] {
+                let mut expected = resting;
+                let at = |body: &Body, k: usize| body.position[k] + (0.01 + 0.02 * part) * body.velocity[k];
+                for body in bodies[..count].iter().filter(|body| body.mass > 0.0) {
+                    let from = vector(|k| at(body, k) - at(&centre, k));
+                    let [tides, _] = tide(3.0 * body.mass, from, [0.0; 3]);
+                    expected = std::array::from_fn(|k| expected[k] + tides[k]);
+                }
+                let size = expected.iter().fold(0.0f64, |size, x| size.max(x.abs()));
+                for (found, expected) in found.tide(part).iter().zip(&expected) {
+                    let exact = if part == 0.5 { 1e-4 } else { 1e-12 };
+                    assert!((found - expected).abs() < exact * size, "{count} {part}: {found} {expected}");
+                }
+            }
+            assert_eq!(found.nearest().is_finite(), count > 0);
         }
     }
 }
