@@ -4,7 +4,8 @@
 //! [`evolve`] moves one [`System`] as [`Options`] ask, [`evolve_all`] many, on threads or on GPUs. Two
 //! bodies alone move as Kepler says. Others are joined by shortest links, whose vectors a leapfrog
 //! advances in a time of its own; leapfrogs with more and more steps are extrapolated to steps of no
-//! length. A [`Perturbation`] is all that a system knows of what lies outside it.
+//! length. A [`Perturbation`] is all that a system knows of what lies outside it. Two bound bodies that
+//! others pull little may move by the elements of their orbit ([`perturbed`], [`averaged`]).
 
 pub mod averaged;
 mod crossing;

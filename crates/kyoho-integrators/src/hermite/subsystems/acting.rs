@@ -3,10 +3,12 @@
 
 use kyoho_core::Result;
 use kyoho_few_body::averaged::Tensor;
+use kyoho_laws::simd::in_longest_vectors;
 
 use super::RESOLVED;
+use super::lanes::{LANES, Lanes, Number};
 use super::levels::{Level, levels};
-use super::reaction::{Quadrupoles, inner_motion, pull};
+use super::reaction::{Derivatives, Quadrupoles, inner_motion, pull};
 use super::surroundings::square;
 use crate::body::{Vector, length, vector};
 use crate::hermite::scheme::MOST;
@@ -37,20 +39,21 @@ pub fn add_tides(members: &mut [(f64, [Vector; MOST])], others: impl Iterator<It
 }
 
 /// A body on which subsystems act.
-pub struct Sink {
+pub struct Sink<'a> {
     /// The terms of forces, and the body's step.
     terms: usize,
     step: f64,
     /// The size of its acceleration by all else, and the derivatives of its velocity.
     acceleration: f64,
     sums: [Vector; MOST],
-    quadrupoles: Quadrupoles,
+    quadrupoles: &'a mut Quadrupoles,
 }
 
-impl Sink {
+impl Sink<'_> {
     /// Takes one with derivatives of its velocity, of which so many are wanted.
-    pub fn new(terms: usize, step: f64, sums: [Vector; MOST]) -> Sink {
-        Sink { terms, step, acceleration: length(&sums[0]), sums, quadrupoles: Quadrupoles::new(terms) }
+    pub fn new((terms, step): (usize, f64), sums: [Vector; MOST], quadrupoles: &mut Quadrupoles) -> Sink<'_> {
+        quadrupoles.begin(terms);
+        Sink { terms, step, acceleration: length(&sums[0]), sums, quadrupoles }
     }
 
     /// Returns the size of its acceleration by all else.
@@ -60,7 +63,9 @@ impl Sink {
 
     /// Returns the derivatives with what subsystems add.
     pub fn sums(mut self) -> [Vector; MOST] {
-        add(&mut self.sums, 1.0, &self.quadrupoles.sum());
+        if let Some(found) = self.quadrupoles.sum() {
+            add(&mut self.sums, 1.0, &found);
+        }
         self.sums
     }
 }
@@ -124,16 +129,26 @@ impl Acting {
         members.map(move |(row, (mass, own))| (*mass, level.map_or(own, |level| &level.motions[row])))
     }
 
+    /// Whether a part of what it does to a body changes the acceleration of one by the part that counts.
+    fn counts(&self, sink: &Sink, factor: f64, distance2: f64) -> bool {
+        (factor * self.strength).abs() >= self.least_part * distance2 * distance2 * sink.acceleration
+    }
+
+    /// Returns its quadrupole, if it acts by that on a body at a distance, whose square is given.
+    fn far(&self, distance2: f64) -> Option<(Tensor, f64)> {
+        let (products, reduced, within2) = self.quadrupole?;
+        (self.members.is_empty() || distance2 > within2).then_some((products, reduced))
+    }
+
     /// Adds what the subsystem gives a body there, times a factor, to what a body gets. What changes its
     /// acceleration by less than the part that counts is left out.
     pub fn add(&self, sink: &mut Sink, factor: f64, there: &[Vector; MOST]) {
         let from: [Vector; MOST] = std::array::from_fn(|term| vector(|k| there[term][k] - self.at[term][k]));
         let distance2 = square(&from[0]);
-        if (factor * self.strength).abs() < self.least_part * distance2 * distance2 * sink.acceleration {
+        if !self.counts(sink, factor, distance2) {
             return;
         }
-        let far = self.quadrupole.filter(|(.., within2)| self.members.is_empty() || distance2 > *within2);
-        if let Some((products, reduced, _)) = far {
+        if let Some((products, reduced)) = self.far(distance2) {
             return sink.quadrupoles.push(&products, factor * reduced, &from);
         }
         for (mass, motion) in self.members_for(sink.step, distance2) {
@@ -141,6 +156,36 @@ impl Acting {
             add(&mut sink.sums, factor, &pull(sink.terms, mass, &apart));
         }
         add(&mut sink.sums, -factor, &pull(sink.terms, self.mass(), &from));
+    }
+
+    /// Adds what the subsystem gives bodies there, times a factor of each, to what a body gets, as
+    /// [`Acting::add`] does for one after another. Those whose factor is 0 count for nothing.
+    pub fn add_all(&self, sink: &mut Sink, factors: Lanes, there: &Derivatives<Lanes>) {
+        let mut from = *there;
+        for (from, at) in from.as_flattened_mut().iter_mut().zip(self.at.as_flattened()) {
+            *from = *from - Lanes::of(*at);
+        }
+        let [x, y, z] = from[0];
+        let distances2 = x * x + y * y + z * z;
+        let mut far = Lanes::ZERO;
+        for lane in 0..LANES {
+            let (factor, distance2) = (factors.0[lane], distances2.0[lane]);
+            let counts = || self.counts(sink, factor, distance2);
+            if let Some((_, reduced)) = self.far(distance2).filter(|_| factor != 0.0 && counts()) {
+                far.0[lane] = factor * reduced;
+                continue;
+            }
+            if factor != 0.0 {
+                self.add(sink, factor, &there.map(|row| row.map(|lanes| lanes.0[lane])));
+            }
+            from[0].iter_mut().for_each(|lanes| lanes.0[lane] = 1.0);
+        }
+        if let Some((products, ..)) = self.quadrupole.filter(|_| far.0.iter().any(|factor| *factor != 0.0)) {
+            in_longest_vectors(
+                #[inline(always)]
+                || sink.quadrupoles.act_from(&products, far, &from),
+            );
+        }
     }
 
     /// Returns the mass of its members times the gravitational constant.

@@ -27,7 +27,7 @@ impl Number for f64 {
 }
 
 /// Numbers that are computed together, in vectors where the compiler inlines all.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Lanes(pub [f64; LANES]);
 
 impl Lanes {

@@ -2,7 +2,6 @@
 //! takes several times as long.
 
 use super::lanes::{LANES, Lanes, Number};
-use super::surroundings::Other;
 use crate::body::{Body, DERIVATIVES, Vector};
 use crate::hermite::scheme::{MOST, Scheme};
 
@@ -14,31 +13,38 @@ pub fn moved(scheme: &Scheme, body: &Body, time: f64) -> [Vector; MOST] {
     by_order(scheme, &rows(body), time)
 }
 
-/// Bodies around a centre that are looked at together.
+/// Bodies that are looked at together.
 pub struct Together {
     rows: Rows<Lanes>,
     since: Lanes,
 }
 
 impl Together {
-    /// Takes some; the first one stands in places of those that are missing.
-    pub fn of(others: &[Option<Other>; LANES]) -> Together {
+    /// Takes some, at most [`LANES`], with the times since their last steps. The first one stands in the
+    /// places of those that are missing.
+    pub fn of<'a>(bodies: impl Iterator<Item = (&'a Body, f64)>) -> Together {
         let mut together = Together { rows: [[Lanes::ZERO; 3]; 2 + DERIVATIVES], since: Lanes::ZERO };
-        let Some(first) = &others[0] else { return together };
-        for (lane, other) in others.iter().enumerate() {
-            let other = other.as_ref().unwrap_or(first);
-            together.since.0[lane] = other.since;
-            let from = rows(other.body);
+        let mut lanes = 0;
+        for (body, since) in bodies.take(LANES) {
+            together.since.0[lanes] = since;
+            let from = rows(body);
             for (into, from) in together.rows.as_flattened_mut().iter_mut().zip(from.as_flattened()) {
-                into.0[lane] = *from;
+                into.0[lanes] = *from;
             }
+            lanes += 1;
         }
+        let missing = |lanes_of: &mut Lanes| {
+            let [first, ..] = lanes_of.0;
+            lanes_of.0[lanes..].fill(first);
+        };
+        together.rows.as_flattened_mut().iter_mut().for_each(missing);
+        missing(&mut together.since);
         together
     }
 
-    /// Returns positions, velocities and accelerations a time after the start of the centre's step.
+    /// Returns positions, velocities and so many derivatives in all a time later.
     #[inline(always)]
-    pub fn after(&self, scheme: &Scheme, time: f64) -> [[Lanes; 3]; 3] {
+    pub fn after<const TERMS: usize>(&self, scheme: &Scheme, time: f64) -> [[Lanes; 3]; TERMS] {
         by_order(scheme, &self.rows, self.since + Lanes::of(time))
     }
 }

@@ -72,7 +72,7 @@ impl<T: Number, const TERMS: usize> Series<T, TERMS> {
 const FACTORIALS: [f64; MOST] = [1.0, 1.0, 2.0, 6.0];
 
 /// A position or a velocity with its derivatives: numbers by derivative and component.
-type Derivatives<T> = [[T; 3]; MOST];
+pub type Derivatives<T> = [[T; 3]; MOST];
 
 /// The separation of two bodies.
 struct Separation<T, const TERMS: usize>([Series<T, TERMS>; 3]);
@@ -115,24 +115,21 @@ impl<T: Number, const TERMS: usize> Separation<T, TERMS> {
 }
 
 /// The quadrupoles of binaries that act on one body, several at a time.
+#[derive(Debug, Default)]
 pub struct Quadrupoles {
     terms: usize,
     /// How many wait, with their strengths and the body's motion from them.
     waiting: usize,
     products: [Lanes; 6],
     from: Derivatives<Lanes>,
-    /// The derivatives of the velocity that those before give the body.
-    sums: Derivatives<Lanes>,
+    /// The derivatives of the velocity that those before give the body, if there were some.
+    sums: Option<Derivatives<Lanes>>,
 }
 
 impl Quadrupoles {
-    /// Takes none, for the first derivatives of so many terms.
-    pub fn new(terms: usize) -> Quadrupoles {
-        let none = Lanes::ZERO;
-        let mut quadrupoles =
-            Quadrupoles { terms, waiting: 0, products: [none; 6], from: [[none; 3]; MOST], sums: [[none; 3]; MOST] };
-        quadrupoles.forget();
-        quadrupoles
+    /// Forgets all, for the first derivatives of so many terms of another body.
+    pub fn begin(&mut self, terms: usize) {
+        (self.terms, self.waiting, self.sums) = (terms, 0, None);
     }
 
     /// Adds one. `products` are the mean products of the components of the separation, `mass` the reduced
@@ -149,37 +146,51 @@ impl Quadrupoles {
         }
     }
 
-    /// Returns the derivatives of the velocity that all give the body, zeros behind the terms.
-    pub fn sum(mut self) -> [Vector; MOST] {
+    /// Returns the derivatives of the velocity that all give the body, zeros behind the terms; `None` if
+    /// there were none.
+    pub fn sum(&mut self) -> Option<[Vector; MOST]> {
         if self.waiting > 0 {
             self.act();
         }
-        self.sums.map(|row| row.map(|lanes| lanes.sum()))
+        self.sums.as_ref().map(|sums| sums.map(|row| row.map(|lanes| lanes.sum())))
     }
 
-    /// Lets those that wait act on the body.
+    /// Lets those that wait act on the body, and nothing in the lanes behind them.
     fn act(&mut self) {
+        for lane in self.waiting..LANES {
+            self.products.iter_mut().for_each(|lanes| lanes.0[lane] = 0.0);
+            self.from[0].iter_mut().for_each(|lanes| lanes.0[lane] = 1.0);
+        }
+        self.waiting = 0;
         in_longest_vectors(
             #[inline(always)]
-            || {
-                let found = match self.terms {
-                    2 => quadrupole::<_, 2>(&self.products, &self.from),
-                    3 => quadrupole::<_, 3>(&self.products, &self.from),
-                    _ => quadrupole::<_, 4>(&self.products, &self.from),
-                };
-                let sums = self.sums.as_flattened_mut().iter_mut();
-                sums.zip(found.as_flattened()).for_each(|(sum, found)| *sum = *sum + *found);
-            },
+            || add_quadrupoles(self.terms, &mut self.sums, &self.products, &self.from),
         );
-        self.forget();
     }
 
-    /// Leaves quadrupoles that do nothing.
-    fn forget(&mut self) {
-        self.waiting = 0;
-        self.products = [Lanes::ZERO; 6];
-        self.from[0] = [Lanes([1.0; LANES]); 3];
+    /// Lets a quadrupole act on the body from as many places as there are lanes, with a factor for each. No
+    /// place is the body's.
+    #[inline(always)]
+    pub fn act_from(&mut self, products: &Tensor, factors: Lanes, from: &Derivatives<Lanes>) {
+        let products = products.map(|product| Lanes::of(product) * factors);
+        add_quadrupoles(self.terms, &mut self.sums, &products, from);
     }
+}
+
+#[inline(always)]
+fn add_quadrupoles(
+    terms: usize,
+    sums: &mut Option<Derivatives<Lanes>>,
+    products: &[Lanes; 6],
+    from: &Derivatives<Lanes>,
+) {
+    let found = match terms {
+        2 => quadrupole::<_, 2>(products, from),
+        3 => quadrupole::<_, 3>(products, from),
+        _ => quadrupole::<_, 4>(products, from),
+    };
+    let sums = sums.get_or_insert_default().as_flattened_mut().iter_mut();
+    sums.zip(found.as_flattened()).for_each(|(sum, found)| *sum = *sum + *found);
 }
 
 /// Returns the derivatives of the velocity that a quadrupole gives a body: the first ones of so many terms.
@@ -262,9 +273,10 @@ mod tests {
             std::array::from_fn(|k| one[k] + other[k] - all[k])
         };
         let from = [path(0.0), [0.3, 0.0, -0.1], [0.0, 0.4, 0.0], [0.0, 0.0, 2.4]];
-        let mut quadrupoles = Quadrupoles::new(MOST);
+        let mut quadrupoles = Quadrupoles::default();
+        quadrupoles.begin(MOST);
         quadrupoles.push(&products, 0.25, &from);
-        let found = quadrupoles.sum();
+        let found = quadrupoles.sum().unwrap();
         let h = 1e-2;
         for k in 0..3 {
             let [before, now, after] = [-h, 0.0, h].map(|t| beyond(t)[k]);
@@ -285,19 +297,24 @@ mod tests {
                 ([products[0], products[1]], from)
             })
             .collect();
+        let mut quadrupoles = Quadrupoles::default();
         for terms in 2..=MOST {
-            for count in [0, 1, 8, 19] {
-                let mut together = Quadrupoles::new(terms);
+            for count in [19, 0, 1, 8, 19] {
                 let mut expected = [[0.0; 3]; MOST];
                 for (products, from) in &all[..count] {
                     let products = std::array::from_fn(|k| products.as_flattened()[k]);
-                    together.push(&products, 0.3, from);
-                    let mut alone = Quadrupoles::new(terms);
-                    alone.push(&products, 0.3, from);
-                    let alone = alone.sum();
+                    quadrupoles.begin(terms);
+                    quadrupoles.push(&products, 0.3, from);
+                    let alone = quadrupoles.sum().unwrap();
                     expected = std::array::from_fn(|term| vector(|k| expected[term][k] + alone[term][k]));
                 }
-                let found = together.sum();
+                quadrupoles.begin(terms);
+                for (products, from) in &all[..count] {
+                    quadrupoles.push(&std::array::from_fn(|k| products.as_flattened()[k]), 0.3, from);
+                }
+                let found = quadrupoles.sum();
+                assert_eq!(found.is_some(), count > 0);
+                let found = found.unwrap_or_default();
                 for term in 0..MOST {
                     let size = crate::body::length(&expected[term]);
                     assert!((count > 0 && term < terms) == (size > 0.0), "{terms} {count} {term}");

@@ -206,7 +206,10 @@ impl Surroundings {
             }
             let mut from = in_longest_vectors(
                 #[inline(always)]
-                || around(scheme, &Together::of(&together), &ends, step),
+                || {
+                    let bodies = together.iter().flatten().map(|other| (other.body, other.since));
+                    around(scheme, &Together::of(bodies), &ends, step)
+                },
             );
             let (mut masses, mut of_far) = (Lanes::ZERO, Lanes::ZERO);
             for (lane, other) in together.iter().enumerate() {
