@@ -4,9 +4,10 @@
 //! P. Kustaanheimo and E. Stiefel, Journal fuer die reine und angewandte Mathematik 218 (1965) 204, map
 //! the separation `x` to a vector `u` of four components with `|u|^2 = |x|`, which oscillates as a
 //! spring does: `u = alpha cos(theta) + beta sin(theta)`, where `theta` is half the eccentric anomaly.
-//! `alpha`, `beta`, the frequency of the oscillation in `dt / |x|`, and a time element without the
-//! oscillation of the time vary with the pull of others alone (E. L. Stiefel and G. Scheifele, Linear and
-//! Regular Celestial Mechanics, 1971, section 19, with `theta` in place of the eccentric anomaly).
+//! `alpha`, `beta`, the frequency of the oscillation where the clock runs as `dt / |x|`, and the part of
+//! the time that neither grows with `theta` nor oscillates vary with the pull of others alone (E. L.
+//! Stiefel and G. Scheifele, Linear and Regular Celestial Mechanics, 1971, have such elements by the
+//! eccentric anomaly).
 //!
 //! Over an arc the four are a polynomial through the nodes of Gauss and Kronrod. Its rates there are
 //! found by iteration, which one turn ends where the pull is weak; Gauss's nodes alone tell the error.
@@ -18,7 +19,7 @@ use std::sync::LazyLock;
 
 use crate::vector::{Vector, dot, norm, scaled};
 
-/// The elements: `alpha`, `beta`, the frequency and the time element.
+/// The elements: `alpha`, `beta`, the frequency and the part of the time.
 type Elements = [f64; 10];
 const FREQUENCY: usize = 8;
 const TIME: usize = 9;
@@ -164,7 +165,7 @@ fn elements_of(separation: Vector, velocity: Vector) -> Elements {
     Place { root, rate, distance, time: 0.0 }.elements(frequency)
 }
 
-/// Returns how fast the time element grows with the angle where nobody else pulls.
+/// Returns how fast the time grows with the angle, but for its oscillation.
 fn pace(elements: &Elements) -> f64 {
     0.25 / elements[FREQUENCY].powi(3)
 }

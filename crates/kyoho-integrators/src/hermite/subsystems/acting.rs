@@ -3,7 +3,6 @@
 
 use kyoho_core::Result;
 use kyoho_few_body::averaged::Tensor;
-use kyoho_laws::simd::in_longest_vectors;
 
 use super::RESOLVED;
 use super::lanes::{LANES, Lanes, Number};
@@ -181,10 +180,7 @@ impl Acting {
             from[0].iter_mut().for_each(|lanes| lanes.0[lane] = 1.0);
         }
         if let Some((products, ..)) = self.quadrupole.filter(|_| far.0.iter().any(|factor| *factor != 0.0)) {
-            in_longest_vectors(
-                #[inline(always)]
-                || sink.quadrupoles.act_from(&products, far, &from),
-            );
+            sink.quadrupoles.act_from(&products, far, &from);
         }
     }
 

@@ -1,6 +1,8 @@
 //! Where bodies are some time after their last steps. The scheme's own prediction has other last digits and
 //! takes several times as long.
 
+use kyoho_laws::simd::in_longest_vectors;
+
 use super::lanes::{LANES, Lanes, Number};
 use crate::body::{Body, DERIVATIVES, Vector};
 use crate::hermite::scheme::{MOST, Scheme};
@@ -42,10 +44,13 @@ impl Together {
         together
     }
 
-    /// Returns positions, velocities and so many derivatives in all a time later.
-    #[inline(always)]
-    pub fn after<const TERMS: usize>(&self, scheme: &Scheme, time: f64) -> [[Lanes; 3]; TERMS] {
-        by_order(scheme, &self.rows, self.since + Lanes::of(time))
+    /// Returns where they are a time later, with derivatives as of [`moved`].
+    #[inline(never)]
+    pub fn after(&self, scheme: &Scheme, time: f64) -> [[Lanes; 3]; MOST] {
+        in_longest_vectors(
+            #[inline(always)]
+            || by_order(scheme, &self.rows, self.since + Lanes::of(time)),
+        )
     }
 }
 
@@ -57,20 +62,20 @@ fn rows(body: &Body) -> Rows<f64> {
 }
 
 #[inline(always)]
-fn by_order<T: Number, const TERMS: usize>(scheme: &Scheme, rows: &Rows<T>, time: T) -> [[T; 3]; TERMS] {
+fn by_order<T: Number>(scheme: &Scheme, rows: &Rows<T>, time: T) -> [[T; 3]; MOST] {
     match scheme.order() {
-        4 => after::<T, 4, TERMS>(rows, time),
-        6 => after::<T, 6, TERMS>(rows, time),
-        _ => after::<T, 8, TERMS>(rows, time),
+        4 => after::<T, 4>(rows, time),
+        6 => after::<T, 6>(rows, time),
+        _ => after::<T, 8>(rows, time),
     }
 }
 
 #[inline(always)]
-fn after<T: Number, const ORDER: usize, const TERMS: usize>(rows: &Rows<T>, time: T) -> [[T; 3]; TERMS] {
+fn after<T: Number, const ORDER: usize>(rows: &Rows<T>, time: T) -> [[T; 3]; MOST] {
     const INVERSES: [f64; 8] = [1.0, 1.0 / 2.0, 1.0 / 3.0, 1.0 / 4.0, 1.0 / 5.0, 1.0 / 6.0, 1.0 / 7.0, 1.0 / 8.0];
     let times = INVERSES.map(|inverse| time * T::of(inverse));
-    let mut moved = [[T::of(0.0); 3]; TERMS];
-    for first in 0..TERMS {
+    let mut moved = [[T::of(0.0); 3]; MOST];
+    for first in 0..MOST {
         // x + t (v + t/2 (a + t/3 (...))), and so on from v, a and the jerk on.
         for place in (first..ORDER).rev() {
             for k in 0..3 {

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kyoho_core::{Error, Precision, Result, memory};
 use kyoho_hal::threads::Threads;
-use kyoho_laws::simd::in_longest_vectors;
 
 use super::acting::{Acting, Sink, add_tides};
 use super::lanes::{LANES, Lanes};
@@ -135,14 +134,8 @@ impl Reacting<'_> {
             for (lane, &other) in others.iter().enumerate().filter(|(_, other)| **other != number) {
                 parts.0[lane] = -moving[other].body.mass / subsystem.centre.mass;
             }
-            let there = in_longest_vectors(
-                #[inline(always)]
-                || {
-                    let bodies = others.iter().map(|other| (&moving[*other].body, self.since(*other)));
-                    Together::of(bodies).after(block.scheme, 0.0)
-                },
-            );
-            own.add_all(sink, parts, &there);
+            let bodies = others.iter().map(|other| (&moving[*other].body, self.since(*other)));
+            own.add_all(sink, parts, &Together::of(bodies).after(block.scheme, 0.0));
         }
         Ok(())
     }

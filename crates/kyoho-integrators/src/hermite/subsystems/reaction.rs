@@ -162,35 +162,38 @@ impl Quadrupoles {
             self.from[0].iter_mut().for_each(|lanes| lanes.0[lane] = 1.0);
         }
         self.waiting = 0;
-        in_longest_vectors(
-            #[inline(always)]
-            || add_quadrupoles(self.terms, &mut self.sums, &self.products, &self.from),
-        );
+        add_quadrupoles(self.terms, &mut self.sums, &self.products, &self.from);
     }
 
     /// Lets a quadrupole act on the body from as many places as there are lanes, with a factor for each. No
     /// place is the body's.
-    #[inline(always)]
     pub fn act_from(&mut self, products: &Tensor, factors: Lanes, from: &Derivatives<Lanes>) {
         let products = products.map(|product| Lanes::of(product) * factors);
         add_quadrupoles(self.terms, &mut self.sums, &products, from);
     }
 }
 
-#[inline(always)]
+/// Adds what quadrupoles give a body.
+#[inline(never)]
 fn add_quadrupoles(
     terms: usize,
     sums: &mut Option<Derivatives<Lanes>>,
     products: &[Lanes; 6],
     from: &Derivatives<Lanes>,
 ) {
-    let found = match terms {
-        2 => quadrupole::<_, 2>(products, from),
-        3 => quadrupole::<_, 3>(products, from),
-        _ => quadrupole::<_, 4>(products, from),
-    };
-    let sums = sums.get_or_insert_default().as_flattened_mut().iter_mut();
-    sums.zip(found.as_flattened()).for_each(|(sum, found)| *sum = *sum + *found);
+    let sums = sums.get_or_insert_default();
+    in_longest_vectors(
+        #[inline(always)]
+        || {
+            let found = match terms {
+                2 => quadrupole::<_, 2>(products, from),
+                3 => quadrupole::<_, 3>(products, from),
+                _ => quadrupole::<_, 4>(products, from),
+            };
+            let sums = sums.as_flattened_mut().iter_mut();
+            sums.zip(found.as_flattened()).for_each(|(sum, found)| *sum = *sum + *found);
+        },
+    );
 }
 
 /// Returns the derivatives of the velocity that a quadrupole gives a body: the first ones of so many terms.

@@ -131,11 +131,10 @@ fn add(sums: &mut [[Lanes; 6]; 2], masses: Lanes, tides: &[[Lanes; 6]; 2]) {
     }
 }
 
-/// Returns positions, velocities and accelerations of bodies from a centre at both ends of a step, at which
-/// the centre is there.
-#[inline(always)]
-fn around(scheme: &Scheme, bodies: &Together, ends: &[[Vector; MOST]; 2], step: f64) -> [[[Lanes; 3]; 3]; 2] {
-    let mut from = [bodies.after(scheme, 0.0), bodies.after(scheme, step)];
+/// Returns positions, velocities and their derivatives of bodies from a centre at both ends of a step, at
+/// which the centre is there.
+fn around(scheme: &Scheme, bodies: &Together, ends: &[[Vector; MOST]; 2], step: f64) -> [[[Lanes; 3]; MOST]; 2] {
+    let mut from = [0.0, step].map(|time| bodies.after(scheme, time));
     for (from, centre) in from.iter_mut().zip(ends) {
         for (from, centre) in from.as_flattened_mut().iter_mut().zip(centre.as_flattened()) {
             *from = *from - Lanes::of(*centre);
@@ -204,13 +203,8 @@ impl Surroundings {
             if together[0].is_none() {
                 break;
             }
-            let mut from = in_longest_vectors(
-                #[inline(always)]
-                || {
-                    let bodies = together.iter().flatten().map(|other| (other.body, other.since));
-                    around(scheme, &Together::of(bodies), &ends, step)
-                },
-            );
+            let bodies = together.iter().flatten().map(|other| (other.body, other.since));
+            let mut from = around(scheme, &Together::of(bodies), &ends, step);
             let (mut masses, mut of_far) = (Lanes::ZERO, Lanes::ZERO);
             for (lane, other) in together.iter().enumerate() {
                 let Some(Other { mass, members, .. }) = other else { continue };
@@ -233,7 +227,7 @@ impl Surroundings {
                         push(mass, [0, 1].map(|end| [0, 1, 2].map(|term| of(end, term))))?;
                     }
                 } else if here2 < near2 {
-                    push(*mass, from_lane)?;
+                    push(*mass, from_lane.map(|[place, speed, rate, _]| [place, speed, rate]))?;
                 } else {
                     of_far.0[lane] = *mass;
                 }
@@ -247,7 +241,7 @@ impl Surroundings {
             in_longest_vectors(
                 #[inline(always)]
                 || {
-                    for (end, [at, velocity, _]) in from.iter().enumerate() {
+                    for (end, [at, velocity, ..]) in from.iter().enumerate() {
                         let tides = tide(Lanes::of(1.0), *at, *velocity);
                         add(&mut all[end], masses, &tides);
                         add(&mut far[end], of_far, &tides);
