@@ -12,7 +12,8 @@
 //! Over an arc the four are a polynomial through the nodes of Gauss and Kronrod. Its rates there are
 //! found by iteration, which one turn ends where the pull is weak; Gauss's nodes alone tell the error.
 //!
-//! Units here are the semi-major axis at the start, and a mass of 1.
+//! Units here are three quarters of the semi-major axis at the start, and a mass of 1: were the axis 1,
+//! some numbers would lie near a power of 2, where rounding goes more often up than down.
 
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
@@ -161,7 +162,7 @@ impl Place {
 fn elements_of(separation: Vector, velocity: Vector) -> Elements {
     let (root, distance) = (root(separation), norm(separation));
     let frequency = (0.5 / distance - 0.25 * dot(velocity, velocity)).sqrt();
-    let rate = transposed(&root, velocity).map(|x| 0.5 / frequency * x);
+    let rate = transposed(&root, velocity).map(|x| 0.5 * x / frequency);
     Place { root, rate, distance, time: 0.0 }.elements(frequency)
 }
 
@@ -316,7 +317,7 @@ pub fn advance(
     (tolerance, closest): (f64, f64),
     pull: impl Fn(f64, Vector) -> Vector,
 ) -> ((Vector, Vector), f64) {
-    let unit = -0.5 * mass / crate::kepler::energy(mass, separation, velocity);
+    let unit = -0.375 * mass / crate::kepler::energy(mass, separation, velocity);
     let unit_of_time = unit * (unit / mass).sqrt();
     if !(unit > 0.0 && unit_of_time.is_finite()) {
         return ((separation, velocity), 0.0);
@@ -327,7 +328,9 @@ pub fn advance(
         tolerance,
         closest: closest / unit,
     };
-    let mut elements = elements_of(scaled(1.0 / unit, separation), scaled(unit_of_time / unit, velocity));
+    // Divided, as factors and their inverses would add up over many calls.
+    let unit_of_velocity = unit / unit_of_time;
+    let mut elements = elements_of(separation.map(|x| x / unit), velocity.map(|x| x / unit_of_velocity));
     let (whole, mut passed, mut longest) = (time / unit_of_time, 0.0, LONGEST);
     while passed < time && longest >= SHORTEST {
         let rest = angle_to(&elements, whole).max(0.0);
@@ -347,8 +350,9 @@ pub fn advance(
         return ((separation, velocity), passed);
     }
     let Place { root, rate, distance, .. } = Place::of(&elements, 0.0);
-    let speed = 2.0 * elements[FREQUENCY] / distance * (unit / unit_of_time);
-    ((scaled(unit, image(&root, &root)), scaled(speed, image(&root, &rate))), passed)
+    let speed = 2.0 * elements[FREQUENCY] / distance;
+    let velocity = scaled(speed, image(&root, &rate));
+    ((scaled(unit, image(&root, &root)), scaled(unit_of_velocity, velocity)), passed)
 }
 
 #[cfg(test)]

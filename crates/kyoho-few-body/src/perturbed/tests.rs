@@ -144,3 +144,22 @@ fn bodies_that_may_come_nearer_than_they_should_are_for_others() {
     let passed = others.advance(pair, 100.0, (1e-13, limit)).1;
     assert!((30.0..60.0).contains(&passed), "{passed} {limit}");
 }
+
+#[test]
+fn rounding_in_many_steps_does_not_add_up() {
+    let (others, mut worst) = (Others::of(0.0), 0.0f64);
+    for (e, unit, mass) in [(0.1, 1.0, 1.0), (0.7, 0.3, 1.7), (0.9, 7e-5, 3e-4), (0.4, 1.1e-3, 9.9)] {
+        let unit_of_velocity = f64::sqrt(mass / unit);
+        let (place, speed) = start(e, 2.0);
+        let mut pair = (scaled(unit, place), scaled(unit_of_velocity, speed));
+        for step in 0..40_000 {
+            let time = (0.2 + 0.1 * f64::from(step % 7)) * unit / unit_of_velocity;
+            let pull = |time, separation| others.pull(time, separation);
+            pair = advance(mass, pair, time, (1e-13, 0.0), pull).0;
+        }
+        let orbit = crate::kepler::orbit(mass, pair.0, pair.1);
+        let error = [orbit.semi_major_axis / unit - 1.0, orbit.eccentricity - e];
+        worst = worst.max(error[0].abs()).max(error[1].abs());
+    }
+    assert!(worst < 5e-13, "{worst:e}");
+}

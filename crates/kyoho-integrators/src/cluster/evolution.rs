@@ -2,6 +2,7 @@
 
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Result, memory};
+use kyoho_few_body::{LARGEST, LEAST};
 
 use crate::encounters::{Encounter, Encounters};
 use crate::plan::SHORTEST_INTERVAL;
@@ -85,6 +86,24 @@ impl Cluster {
         }
     }
 
+    /// Fails if a mass is so small or so large that a subsystem could not have it.
+    fn require_masses(&self) -> Result<()> {
+        if self.choices.subsystems().is_none() {
+            return Ok(());
+        }
+        for (identifier, body) in self.identifiers.iter().zip(self.bodies()) {
+            let mass = self.choices.gravity() * body.mass;
+            if body.mass > 0.0 && !(LEAST..=LARGEST).contains(&mass) {
+                return Err(Error::BadOption {
+                    name: format!("the gravitational constant times the mass of body {identifier}"),
+                    value: shown(mass),
+                    allowed: format!("{LEAST:e} to {LARGEST:e}, or a mass of 0, where bodies form subsystems"),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Advances all bodies to a time, or until something ends that earlier, and returns the encounters of
     /// bodies by their places. The end does not tell of these.
     fn evolve_once(
@@ -117,6 +136,7 @@ impl Cluster {
             self.has_other_radii = false;
         }
         if self.is_changed {
+            self.require_masses()?;
             self.integrator.start().map_err(|error| self.named(error))?;
             self.is_changed = false;
         }

@@ -70,6 +70,54 @@ fn a_binary_has_names_and_an_orbit() {
 }
 
 #[test]
+fn rounding_in_many_steps_of_a_binary_does_not_add_up() {
+    for (small, periods) in [0.3, 0.017, 1e-7].into_iter().flat_map(|small| [(small, 0.4), (small, 3.3)]) {
+        let mut cluster = cluster(Order::Fourth, Choices { subsystem_radius: 0.1, ..WITH });
+        let (whole, axis, eccentricity) = (0.7, 1e-3f64, 0.6);
+        let masses = [1.0 - small, small].map(|part| whole * part);
+        let speed = (whole * (1.0 - eccentricity) / (1.0 + eccentricity) / axis).sqrt();
+        for row in [0, 1] {
+            let part = [-small, 1.0 - small][row];
+            let far = part * axis * (1.0 + eccentricity);
+            cluster.add(&[body(row as i64, masses[row], [far, 0.0, 0.0], [0.0, 0.0, part * speed])]).unwrap();
+        }
+        let step = periods * std::f64::consts::TAU * (axis.powi(3) / whole).sqrt();
+        let orbit = |cluster: &Cluster| cluster.binaries().unwrap()[0].orbit;
+        evolve(&mut cluster, step);
+        let before = orbit(&cluster);
+        for turn in 2..10_000 {
+            evolve(&mut cluster, f64::from(turn) * step);
+        }
+        let after = orbit(&cluster);
+        let errors = [after.semi_major_axis / axis, before.semi_major_axis / axis].map(|part| part - 1.0);
+        assert!((errors[1] - errors[0]).abs() < 8e-13, "{small:e} {periods}: {errors:?}");
+    }
+}
+
+#[test]
+fn masses_that_no_subsystem_can_have_are_refused() {
+    let name = "the gravitational constant times the mass of body";
+    for (mass, gravity, is_right) in
+        [(1e-74, 1.0, true), (1e-76, 1.0, false), (1e76, 1.0, false), (1e-60, 1e-20, false), (0.0, 1e-20, true)]
+    {
+        let mut cluster = cluster(Order::Fourth, Choices { gravity, ..WITH });
+        let others = [body(3, 1.0, [0.0; 3], [0.0; 3]), body(5, 1.0, [9.0, 0.0, 0.0], [0.0; 3])];
+        cluster.add(&others).unwrap();
+        cluster.add(&[body(41, mass, [0.01, 0.0, 0.0], [0.0, 1.0, 0.0])]).unwrap();
+        let found = cluster.evolve(1e-3, None, &mut |_, _| true);
+        assert_eq!(found.is_ok(), is_right, "{mass:e} {gravity:e} {found:?}");
+        if let Err(error) = found {
+            let text = error.to_string();
+            assert!(text.contains(&format!("{name} 41 is")) && text.contains("1e-75 to 1e75"), "{text}");
+            // Without subsystems there is no such limit, and a mass in the limits mends it.
+            let change = Change { mass: Some(1e-10), ..Change::default() };
+            cluster.change(&[(41, change)]).unwrap();
+            cluster.evolve(1e-3, None, &mut |_, _| true).unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_state_goes_on_with_the_same_bits_and_bodies_may_change() {
     for (order, semi_major_axis) in [(Order::Fourth, 1e-3), (Order::Sixth, 1e-6), (Order::Eighth, 1e-4)] {
         let mut first = with_ring(order, semi_major_axis, 0.6);

@@ -106,10 +106,9 @@ impl Step<'_> {
     /// much of the step has passed.
     fn advance_perturbed(&self, subsystem: &mut Subsystem) -> f64 {
         let (step, mass) = (self.step, subsystem.centre.mass);
-        let parts = [-subsystem.inner.masses[1] / mass, subsystem.inner.masses[0] / mass];
         let pull = |time: f64, separation: Vector| {
             let mut pulls = [[0.0; 3]; 2];
-            self.surroundings.add(time, &parts.map(|part| separation.map(|x| part * x)), &[], &mut pulls);
+            self.surroundings.add(time, &subsystem.around_centre(separation), &[], &mut pulls);
             vector(|k| pulls[1][k] - pulls[0][k])
         };
         let limits = (TOLERANCE, touch(&subsystem.inner, [0, 1]));
