@@ -74,9 +74,12 @@ FUNCTION void find_light_pairs(Motion *motion, const double *masses)
     const int bodies = motion->bodies;
     double all = 0.0, number = 0.0;
     motion->total = 0.0;
+    motion->heaviest = 0.0;
     UNROLL_BY(1)
-    for (int body = 0; body < bodies; ++body)
+    for (int body = 0; body < bodies; ++body) {
         motion->total += masses[body];
+        motion->heaviest = fmax(motion->heaviest, masses[body]);
+    }
     motion->inverse_total = 1.0 / (motion->total > 0.0 ? motion->total : (double)bodies);
     UNROLL_BY(1)
     for (int one = 0; one < bodies; ++one) {

@@ -222,23 +222,29 @@ FUNCTION void restart_second(System *system)
     }
 }
 
-// Scales the velocities so that the energy is what the binding energy says.
+// Scales the velocities of all but light bodies so that the energy is what the binding energy says.
 FUNCTION void restore_energy(System *system)
 {
     Motion *motion = &system->motion;
     double potential, light;
     find_newton(motion, system->state, &potential, &light);
+    // It finds the velocities of places.
     const double kinetic = kinetic_energy(motion, system->state);
     const double wanted = potential - system->state[SCALARS(motion)][1];
     if (kinetic < LEAST_KINETIC * potential)
         return;
-    const double factor = sqrt(wanted / kinetic);
-    if (fabs(factor - 1.0) < LARGEST_CORRECTION) {
+    const double change = sqrt(wanted / kinetic) - 1.0;
+    if (fabs(change) < LARGEST_CORRECTION) {
         UNROLL_BY(1)
-        for (int row = LINKS(motion); row < 2 * LINKS(motion); ++row) {
-            UNROLL
-            for (int axis = 0; axis < 3; ++axis)
-                system->state[row][axis] = factor * system->state[row][axis];
+        for (int place = 0; place < motion->bodies; ++place) {
+            if (motion->masses[place] * motion->heaviest < LIGHT * motion->light_weight)
+                clear(motion->velocities[place]);
+        }
+        UNROLL_BY(1)
+        for (int link = 0; link < LINKS(motion); ++link) {
+            double velocity[3];
+            subtract(velocity, motion->velocities[link + 1], motion->velocities[motion->parents[link]]);
+            add_scaled(system->state[LINKS(motion) + link], change, velocity);
         }
     }
 }

@@ -26,6 +26,7 @@ typedef struct {
     int paths[MOST_PAIRS];
     double masses[MOST];
     double total;
+    double heaviest;
     // One over the sum of the weights.
     double inverse_total;
     double light_weight;

@@ -148,3 +148,27 @@ fn light_bodies_around_a_heavy_one_come_to_their_time_where_others_pull() {
         }
     }
 }
+
+#[test]
+fn bodies_of_any_mass_fall_on_a_star_and_come_back() {
+    // Another body makes the orbits miss the star by 1e-14 of their size to 1e-16.
+    for turn in 0..12 {
+        let (sine, cosine) = (0.3 + 0.5 * f64::from(turn)).sin_cos();
+        let far = 2.0 + 0.2 * f64::from(turn);
+        let after = |mass: f64| {
+            let mut system = System {
+                masses: vec![1.0, mass, 1e-3],
+                positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [far * cosine, far * sine, 0.3]],
+                velocities: vec![[0.0; 3], [0.0; 3], [0.1, 0.4 * cosine, -0.4 * sine]],
+                radii: Vec::new(),
+            };
+            evolve(&mut system, &with_time(1.9), None).unwrap();
+            norm(difference(system.positions[1], system.positions[0]))
+        };
+        let expected = after(1e-6);
+        for mass in [0.0, 1e-20, 1e-15, 1e-10] {
+            let error = (after(mass) - expected).abs();
+            assert!(error < 5e-3, "{turn}: a mass of {mass:e} is {error:e} off");
+        }
+    }
+}

@@ -92,6 +92,8 @@ pub struct Motion<'a> {
     /// Those of places.
     placed: Vec<f64>,
     pub total: f64,
+    /// That of the heaviest body.
+    heaviest: f64,
     frame: Frame,
     /// The weight of light pairs.
     light_weight: f64,
@@ -142,6 +144,7 @@ impl<'a> Motion<'a> {
     ) -> Result<Self> {
         let count = masses.len();
         let total: f64 = masses.iter().sum();
+        let heaviest = masses.iter().fold(0.0f64, |heaviest, &mass| heaviest.max(mass));
         let [light_weight, any_light] = light_pairs(&masses, total);
         let second = relativity.is_some() || perturbation.is_some_and(|outer| outer.needs_velocities());
         let layout = Layout { links: count.saturating_sub(1), centre: perturbation.is_some(), second };
@@ -154,6 +157,7 @@ impl<'a> Motion<'a> {
             masses,
             placed,
             total,
+            heaviest,
             frame,
             light_weight,
             any_light,
@@ -207,7 +211,8 @@ impl<'a> Motion<'a> {
 
     /// Scales the velocities so that the energy is what the binding energy says, which nothing but
     /// forces from outside and by velocities changes: errors of single steps at close passages, where
-    /// the energy is a small difference, do not add up.
+    /// the energy is a small difference, do not add up. Light bodies, which have hardly any of the energy,
+    /// keep theirs: beside a fast one the heavy bodies' rounding would be much.
     pub fn restore_energy(&mut self, state: &mut [Vector]) {
         let links = self.layout.links;
         let [potential, _] = self.newton(&state[..links]);
@@ -217,12 +222,21 @@ impl<'a> Motion<'a> {
         if kinetic < LEAST_KINETIC * potential {
             return;
         }
-        let factor = (wanted / kinetic).sqrt();
-        if (factor - 1.0).abs() < LARGEST_CORRECTION {
-            for velocity in &mut state[links..2 * links] {
-                *velocity = velocity.map(|value| factor * value);
+        let change = (wanted / kinetic).sqrt() - 1.0;
+        if change.abs() < LARGEST_CORRECTION {
+            // Those by place are of `kinetic`.
+            let velocities = &self.work.velocities;
+            let part = |place: usize| if self.is_light(place) { ZERO } else { velocities[place] };
+            for (link, (&parent, velocity)) in self.links.parents().iter().zip(&mut state[links..2 * links]).enumerate()
+            {
+                add_scaled(velocity, change, difference(part(link + 1), part(parent)));
             }
         }
+    }
+
+    /// Whether the body at a place makes a light pair with the heaviest one.
+    fn is_light(&self, place: usize) -> bool {
+        self.placed[place] * self.heaviest < LIGHT * self.light_weight
     }
 
     /// Joins the bodies anew where other links have become the shortest.
