@@ -49,7 +49,8 @@ int g6_open_special2(int ndev, int *list, int nmax);
 // closed again.
 int g6_close(int cid);
 
-// Forgets the force calculation under way. The sources stay.
+// Forgets the force calculation under way, or the neighbour lists of the last one. The sources
+// stay.
 int g6_reset(int cid);
 
 // Does as `g6_reset` does.

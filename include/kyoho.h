@@ -955,7 +955,8 @@ typedef struct kyoho_evolve_options {
     int32_t structure_size;
     // 0; there is no meaning in it yet.
     int32_t reserved;
-    // The number of block steps after which it ends. 0: none.
+    // The number of block steps after which it ends; one more may bring all bodies to one time. 0:
+    // none.
     int64_t block_steps;
     // A function that is called after block steps with `context`, the time, and the number of
     // block steps of this call; anything but 0 ends the evolution. It must return, so that it may
@@ -1944,9 +1945,9 @@ kyoho_result kyoho_integrator_law_energy(struct kyoho_integrator *integrator, do
 //
 // Errors, after which bodies are where they were, or where the last two became one, or in order 2
 // at the end of a step: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of
-// the bodies, or a field of `evolve_options` or `evolution`), KYOHO_NOT_FINITE (also for bodies at
-// one position without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
-// The text of KYOHO_NOT_FINITE names the body and the field that gives it such a number.
+// the bodies, or a field of `evolve_options` or `evolution`), KYOHO_NOT_FINITE (in orders 4 to
+// 8 also for bodies at one position without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED,
+// KYOHO_OUT_OF_MEMORY. Where a field gives a body such a number, the text names both.
 kyoho_result kyoho_integrator_evolve(struct kyoho_integrator *integrator,
                                      double time,
                                      const struct kyoho_evolve_options *evolve_options,

@@ -910,7 +910,8 @@ class Cluster(Handle):
         ----------
         time : float
         block_steps : int
-            The number of block steps after which it ends. 0 or None: no limit.
+            The number of block steps after which it ends; one more may bring all bodies to one
+            time. 0 or None: no limit.
         seconds : float
             The seconds of real time after which it ends, at the end of a block step.
         progress : function

@@ -55,7 +55,7 @@ impl<T: Copy> Input<T> {
     }
 
     /// All items.
-    pub fn items(&self) -> impl Iterator<Item = T> {
+    pub fn items(&self) -> impl ExactSizeIterator<Item = T> {
         (0..self.count).map(|place| self.get(place))
     }
 }

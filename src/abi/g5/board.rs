@@ -62,6 +62,8 @@ pub struct Board {
     /// Squared softening lengths of the first sinks. The others have the common one.
     softening2: Vec<f64>,
     sinks_are_refused: bool,
+    /// How many of the first softenings have to be set before there are forces.
+    refused_softenings: usize,
     pending: Pending,
 }
 
@@ -241,6 +243,7 @@ impl Board {
             sinks: Vec::new(),
             softening2: Vec::new(),
             sinks_are_refused: false,
+            refused_softenings: 0,
             pending: Pending::Nothing,
         }
     }
@@ -288,7 +291,7 @@ impl Board {
     pub fn set_sinks(&mut self, arrays: Result<SinkInputs>) -> Outcome<()> {
         self.sinks.clear();
         self.softening2.clear();
-        self.sinks_are_refused = true;
+        (self.sinks_are_refused, self.refused_softenings) = (true, 0);
         let (positions, softening2) = arrays?;
         memory::reserve(&mut self.sinks, positions.count(), "sinks")?;
         self.sinks.extend(positions.items());
@@ -300,17 +303,20 @@ impl Board {
     }
 
     /// Sets the squared softening lengths of the first sinks; the others keep theirs. If one is
-    /// refused, the forces of all sinks are NaN.
-    pub fn set_softening2(&mut self, softening2: Result<impl Iterator<Item = f64>>) -> Outcome<()> {
-        self.sinks_are_refused = true;
-        for (sink, softening2) in softening2?.enumerate() {
-            let softening2 = check_softening2(softening2)?;
-            match self.softening2.get_mut(sink) {
-                Some(own) => *own = softening2,
-                None => memory::push(&mut self.softening2, softening2, "softenings of sinks")?,
-            }
+    /// refused, all keep theirs, and the forces of all sinks are NaN until those of as many are set.
+    pub fn set_softening2(&mut self, softening2: Result<impl ExactSizeIterator<Item = f64>>) -> Outcome<()> {
+        const WHAT: &str = "softenings of sinks";
+        let count = softening2.as_ref().map_or(1, ExactSizeIterator::len);
+        self.refused_softenings = self.refused_softenings.max(count);
+        let mut checked = memory::room(count, WHAT)?;
+        for softening2 in softening2? {
+            checked.push(check_softening2(softening2)?);
         }
-        self.sinks_are_refused = false;
+        memory::lengthen(&mut self.softening2, count, WHAT, || 0.0)?;
+        self.softening2[..count].copy_from_slice(&checked);
+        if count == self.refused_softenings {
+            self.refused_softenings = 0;
+        }
         Ok(())
     }
 
@@ -325,7 +331,7 @@ impl Board {
         self.system(place)?.abandon();
         let nj =
             self.nj.ok_or(Error::CallOrder { call: function, when: "before g5_set_n set the number of sources" })?;
-        if self.sinks_are_refused {
+        if self.sinks_are_refused || self.refused_softenings > 0 {
             return Err(Failure::Refused("the position or the softening of a sink".into()));
         }
         if let Some(address) = self.refused.below(nj) {
@@ -450,6 +456,39 @@ mod tests {
         let refused = board.set_sinks(Ok((positions, None))).unwrap_err().to_string();
         assert!(refused.contains("no memory for sinks") && board.sinks_are_refused, "{refused}");
     }
+
+    #[test]
+    fn refused_softenings_change_none_and_no_force_is_there_until_as_many_are_set() {
+        let mut board = Board::new();
+        let x = [[0.0; 3]; 3];
+        // SAFETY: the array has three rows.
+        let positions = || unsafe { Input::new("xi", x.as_ptr(), 3) }.unwrap();
+        let set = |board: &mut Board, softenings: &[f64]| board.set_softening2(Ok(softenings.iter().copied()));
+        board.set_sinks(Ok((positions(), None))).unwrap();
+        set(&mut board, &[9.0, 9.0]).unwrap();
+        for (given, is_right, refused, expected) in [
+            (&[1.0, 2.0, f64::NAN][..], false, 3, [9.0, 9.0].as_slice()),
+            (&[], true, 3, &[9.0, 9.0]),
+            (&[4.0], true, 3, &[4.0, 9.0]),
+            (&[f64::NAN], false, 3, &[4.0, 9.0]),
+            (&[5.0, 6.0, 7.0], true, 0, &[5.0, 6.0, 7.0]),
+            (&[8.0], true, 0, &[8.0, 6.0, 7.0]),
+        ] {
+            assert_eq!(set(&mut board, given).is_ok(), is_right, "{given:?}");
+            assert_eq!((board.refused_softenings, &board.softening2[..]), (refused, expected), "{given:?}");
+        }
+        set(&mut board, &[f64::INFINITY]).unwrap_err();
+        board.set_sinks(Ok((positions(), None))).unwrap();
+        assert_eq!((board.refused_softenings, board.sinks_are_refused), (0, false));
+        // Sinks that were refused with their softenings have to come again.
+        let softenings = [1.0, 4.0, f64::NAN];
+        // SAFETY: the array has three numbers.
+        let softenings = unsafe { Input::new("eps2", softenings.as_ptr(), 3) }.unwrap();
+        board.set_sinks(Ok((positions(), Some(softenings)))).unwrap_err();
+        set(&mut board, &[1.0; 3]).unwrap();
+        assert!(board.sinks_are_refused);
+    }
+
     /// Closing closes all boards, so one test at a time.
     static ALONE: Mutex<()> = Mutex::new(());
 

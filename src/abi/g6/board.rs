@@ -123,7 +123,7 @@ impl Board {
         *self = Board::new();
     }
 
-    /// Forgets the force calculation under way. The sources stay.
+    /// Forgets the force calculation under way, or the neighbour lists of the last one. The sources stay.
     pub fn reset(&mut self) -> Outcome<()> {
         self.opened.check()?;
         self.pending = Pending::Nothing;

@@ -58,23 +58,29 @@ impl Groups {
         ni: usize,
         sink: impl Fn(usize) -> Sink + Sync,
     ) -> Outcome<Vec<Sum>> {
-        if softenings.distinct() > MOST {
+        let mut values = memory::collected(softenings.values(), "softenings of sources")?;
+        if values.len() > MOST {
+            // Of those of sources that do not act, none has a system.
+            values = softenings.values_below(nj)?;
+            self.systems.retain(|own, _| values.iter().any(|value| key(*value) == *own));
+        }
+        if values.len() > MOST {
             return Err(Error::BadCount {
                 what: "the number of different eps2 of sources",
-                value: softenings.distinct() as i64,
+                value: values.len() as i64,
                 allowed: format!("up to {MOST}"),
             }
             .into());
         }
         let nothing = Sum { values: [0.0; 10], nearest: Nearest::NONE };
         let mut sums = memory::filled(ni, nothing, "sums")?;
-        if softenings.distinct() < 2 {
+        if values.len() < 2 {
             self.systems.clear();
-            let softening2 = softenings.values().next().unwrap_or(0.0);
+            let softening2 = values.first().copied().unwrap_or(0.0);
             add(all, target, nj, |number| Sink { softening2, ..sink(number) }, &mut sums)?;
             return Ok(sums);
         }
-        for softening2 in softenings.values() {
+        for softening2 in values {
             let system = self.system(all, softenings, softening2)?;
             add(system, target, nj, |number| Sink { softening2, ..sink(number) }, &mut sums)?;
         }
@@ -148,6 +154,29 @@ mod tests {
             assert!((sums[0].values[0] - potential).abs() < 1e-12, "{}", sums[0].values[0]);
             assert_eq!(groups.systems.len(), systems);
         }
+    }
+
+    #[test]
+    fn sources_that_do_not_act_may_have_any_number_of_softenings() {
+        let settings = Settings::from(&|name| (name == "KYOHO_BACKEND").then(|| "cpu".into()), None).unwrap();
+        let mut all = System::new(&settings.setup(Order::Sixth, Precision::Double).unwrap()).unwrap();
+        let (mut softenings, mut groups) = (Softenings::default(), Groups::default());
+        for address in 0..40 {
+            let derivatives = [[1.0, 0.0, 0.0], [0.0; 3], [0.0; 3], [0.0; 3], [0.0; 3], [0.0; 3]];
+            let source = GivenSource { index: address as i32, mass: 1.0, time: 0.0, derivatives };
+            source.write(&mut all, address).unwrap();
+            let before = softenings.set(address, address as f64, true).unwrap();
+            groups.write(address, &source, before, address as f64);
+        }
+        let sink = |_| Sink { index: 99, softening2: 0.0, radius2: 0.0, step: 0.0, derivatives: [[0.0; 3]; 4] };
+        let mut sum = |nj: usize| groups.sum(&mut all, &softenings, PredictionTarget::AsWritten, nj, 1, sink);
+        for nj in [1, 2, 16, 3, 1] {
+            let expected: f64 = (0..nj).map(|address| -1.0 / (1.0 + address as f64).sqrt()).sum();
+            let found = sum(nj).unwrap()[0].values[0];
+            assert!((found / expected - 1.0).abs() < 1e-12, "{nj}: {found} {expected}");
+        }
+        let refused = sum(17).err().unwrap().to_string();
+        assert!(refused.contains("is 17; allowed: up to 16"), "{refused}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The squared softening lengths of the sources, which a system does not keep.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::abi::refused::Refused;
 use kyoho_core::{Result, memory};
@@ -86,6 +86,15 @@ impl Softenings {
         self.counts.keys().map(|key| f64::from_bits(*key))
     }
 
+    /// Returns the different usable values of the sources at addresses below `nj`, which ascend.
+    pub fn values_below(&self, nj: usize) -> Result<Vec<f64>> {
+        let pages = self.pages.iter().zip((0..nj).step_by(PAGE));
+        let below = pages.filter_map(|(page, first)| Some(&page.as_ref()?[..PAGE.min(nj - first)]));
+        let usable = below.flatten().map(|value| key(*value)).filter(|key| self.counts.contains_key(key));
+        let different: BTreeSet<u64> = usable.collect();
+        memory::collected(different.into_iter().map(f64::from_bits), "softenings of sources")
+    }
+
     /// Returns the addresses of the sources that have a value, which ascend.
     pub fn addresses(&self, softening2: f64) -> Result<Vec<usize>> {
         let pages = self.pages.iter().enumerate().filter_map(|(number, page)| Some((number * PAGE, page.as_ref()?)));
@@ -113,6 +122,19 @@ mod tests {
         assert_eq!(softenings.set(9, 0.25, true), Ok(Some(0.5)));
         assert_eq!(softenings.values().collect::<Vec<_>>(), [0.25]);
         assert_eq!(softenings.addresses(0.25).unwrap(), [1, 3, 9]);
+    }
+
+    #[test]
+    fn values_below_an_address_are_those_that_its_sources_have() {
+        let mut softenings = Softenings::default();
+        let given = [(0, 0.5), (1, -1.0), (2, 0.25), (3, 0.5), (PAGE, 2.0), (3 * PAGE + 1, 0.125)];
+        given.iter().for_each(|&(address, value)| drop(softenings.set(address, value, value >= 0.0).unwrap()));
+        let below = |nj: usize| softenings.values_below(nj).unwrap();
+        assert_eq!([below(0), below(1), below(2)], [vec![], vec![0.5], vec![0.5]]);
+        assert_eq!([below(3), below(PAGE)], [[0.25, 0.5], [0.25, 0.5]]);
+        assert_eq!(below(PAGE + 1), [0.25, 0.5, 2.0]);
+        assert_eq!([below(3 * PAGE + 1), below(3 * PAGE + 2)], [vec![0.25, 0.5, 2.0], vec![0.125, 0.25, 0.5, 2.0]]);
+        assert_eq!(below(usize::MAX).len(), 4);
     }
 
     #[test]

@@ -26,9 +26,9 @@ use super::{call_on, kyoho_integrator};
 ///
 /// Errors, after which bodies are where they were, or where the last two became one, or in order 2
 /// at the end of a step: KYOHO_BAD_HANDLE, KYOHO_BAD_COUNT, KYOHO_BAD_OPTION (a time before that of
-/// the bodies, or a field of `evolve_options` or `evolution`), KYOHO_NOT_FINITE (also for bodies at
-/// one position without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED, KYOHO_OUT_OF_MEMORY.
-/// The text of KYOHO_NOT_FINITE names the body and the field that gives it such a number.
+/// the bodies, or a field of `evolve_options` or `evolution`), KYOHO_NOT_FINITE (in orders 4 to
+/// 8 also for bodies at one position without softening), KYOHO_OUT_OF_RANGE, KYOHO_DEVICE_FAILED,
+/// KYOHO_OUT_OF_MEMORY. Where a field gives a body such a number, the text names both.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kyoho_integrator_evolve(
     integrator: *mut kyoho_integrator,

@@ -154,7 +154,8 @@ pub struct kyoho_evolve_options {
     pub structure_size: i32,
     /// 0; there is no meaning in it yet.
     pub reserved: i32,
-    /// The number of block steps after which it ends. 0: none.
+    /// The number of block steps after which it ends; one more may bring all bodies to one time. 0:
+    /// none.
     pub block_steps: i64,
     /// A function that is called after block steps with `context`, the time, and the number of
     /// block steps of this call; anything but 0 ends the evolution. It must return, so that it may
