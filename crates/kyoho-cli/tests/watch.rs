@@ -71,6 +71,23 @@ fn other_sites_and_other_addresses_get_nothing() {
 }
 
 #[test]
+fn requests_with_bodies_of_any_length_end_no_run_and_hold_nobody_up() {
+    let (mut child, address) = watched("run --plummer 30 --eps 0.01 --t-end 1e6 --interval 1 --watch=0");
+    let mut streams = Vec::new();
+    for (request, length) in [("GET /", 99_999_999_999u64), ("POST /state", u64::MAX), ("GET /state", 3_000)] {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        write!(stream, "{request} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\n\r\nabc").unwrap();
+        streams.push(stream);
+    }
+    assert_eq!(state(&address)["count"], 30);
+    drop(streams);
+    assert_eq!(state(&address)["count"], 30);
+    assert_eq!(child.try_wait().unwrap(), None, "the run goes on");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn the_page_ends_with_the_run_and_leaves_its_report_alone() {
     let (mut child, address) = watched("run --plummer 30 --eps 0.01 --t-end 0.25 --watch --json");
     assert!(child.wait().unwrap().success());
