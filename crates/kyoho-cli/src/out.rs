@@ -1,12 +1,31 @@
 //! Lines on stdout whose writing can fail, and their width. `println!` panics if the reader has
 //! closed the output.
 
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether work goes on for its files where nobody reads its lines.
+static MAKES_FILES: AtomicBool = AtomicBool::new(false);
+
+/// Says whether files were asked for: then the work goes on if the reader of stdout leaves, who has seen
+/// enough of its lines, not of them.
+pub fn makes_files(are_wanted: bool) {
+    MAKES_FILES.store(are_wanted, Ordering::Relaxed);
+}
+
+/// Returns what becomes of a line that could not be written.
+pub fn unwritten(error: io::Error) -> io::Result<()> {
+    let goes_on = error.kind() == io::ErrorKind::BrokenPipe && MAKES_FILES.load(Ordering::Relaxed);
+    if goes_on { Ok(()) } else { Err(error) }
+}
+
 /// Writes a line to stdout and returns a `Result<(), Failure>`.
 #[macro_export]
 macro_rules! out {
     ($($part:tt)*) => {{
         use std::io::Write;
-        writeln!(std::io::stdout().lock(), $($part)*).map_err($crate::failure::Failure::from)
+        let written = writeln!(std::io::stdout().lock(), $($part)*).or_else($crate::out::unwritten);
+        written.map_err($crate::failure::Failure::from)
     }};
 }
 

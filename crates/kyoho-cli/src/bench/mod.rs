@@ -21,6 +21,7 @@ use crate::bench::effort::Effort;
 use crate::count::{count, number, order};
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
+use crate::out::makes_files;
 use crate::precision::precision;
 use kyoho::Setup;
 use kyoho::config::{DeviceChoice, Settings, Wanted};
@@ -182,6 +183,7 @@ impl Arguments {
 /// Measures and prints.
 pub fn run(arguments: &Arguments) -> Result<()> {
     arguments.effort().check()?;
+    makes_files(arguments.plot.is_some());
     let mut settings = arguments.machine.settings()?;
     if arguments.speedup && arguments.machine.place.devices.is_none() {
         settings.devices = DeviceChoice { wanted: Wanted::All, because: "--speedup".into(), of_gpus: false };

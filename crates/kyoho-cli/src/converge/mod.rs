@@ -10,6 +10,7 @@ use crate::count::{count, number, order};
 use crate::failure::{Failure, Result};
 use crate::machine::Machine;
 use crate::model::plummer;
+use crate::out::makes_files;
 use crate::picture;
 use kyoho::System;
 use kyoho_core::error::shown;
@@ -71,6 +72,7 @@ const ETA: f64 = 1e6;
 /// Integrates and prints.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let orders = check(arguments)?;
+    makes_files(arguments.plot.is_some());
     let settings = arguments.machine.settings()?;
     let setup = settings.setup(Order::Second, Precision::Double)?;
     let model = plummer::standard(arguments.n as usize, arguments.seed, &mut Energies::new(&setup, 1.0, 0.0)?)?;

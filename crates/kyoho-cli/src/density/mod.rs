@@ -10,6 +10,7 @@ use crate::count::{count, number};
 use crate::failure::{Failure, Result};
 use crate::file;
 use crate::machine::named;
+use crate::out::makes_files;
 use crate::run::snapshot;
 use kyoho_core::error::shown;
 use kyoho_core::memory::filled;
@@ -64,6 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let centre = arguments.centre.as_deref().map(checked_centre).transpose()?;
     let range = arguments.range.as_deref().map(checked_range).transpose()?;
     let pictures = pictures(arguments)?;
+    makes_files(true);
     for (path, picture) in arguments.files.iter().zip(pictures) {
         let bodies = snapshot::bodies(path)?.bodies;
         let region = Region::new(&bodies, centre, width, axes, arguments.pixels.into());

@@ -26,6 +26,7 @@ use report::Row;
 use watch::Watch;
 
 use crate::failure::Result;
+use crate::out::makes_files;
 use crate::progress;
 use crate::ranks::Ranks;
 
@@ -33,6 +34,7 @@ pub use options::Arguments;
 
 /// Integrates and prints a report. Ranks do it together.
 pub fn run(arguments: &Arguments, ranks: Ranks) -> Result<()> {
+    makes_files(arguments.output.is_some() || arguments.plot.is_some());
     match arguments.files().1 {
         [_, _, ..] => ensemble::run(arguments, ranks),
         _ => alone(arguments, ranks),

@@ -15,6 +15,34 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
+fn files_that_were_asked_for_are_made_where_the_reader_goes_away() {
+    let folder = folder("unread");
+    let of = |name: &str| folder.join(name).display().to_string();
+    let (model, other) = (of("stars.txt"), of("others.txt"));
+    for file in [&model, &other] {
+        std::fs::write(file, "1 0 0 0 0 0 0\n1 1 0 0 0 1 0\n1 0 3 0 1 0 0\n").unwrap();
+    }
+    let files = |name: &str| std::fs::read_dir(folder.join(name)).map_or(0, Iterator::count);
+    let (one, many, plot, pictures) = (of("one"), of("many"), of("plot.svg"), of("pictures"));
+    for arguments in [
+        format!("run {model} --eps 0.1 --t-end 1 --output {one} --plot {plot}"),
+        format!("run {model} {other} --eps 0.1 --t-end 1 --output {many}"),
+        format!("converge --order 4 --n 8 --halvings 1 --steps 2 --plot {}", of("converged.svg")),
+        format!("picture {one}/snapshot-000000.txt {one}/snapshot-000001.txt --output {pictures}"),
+    ] {
+        let mut command = kyoho();
+        command.args(arguments.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments}: {errors}");
+    }
+    assert_eq!([files("one"), files("many/stars"), files("many/others"), files("pictures")], [17, 17, 17, 2]);
+    assert!(folder.join("plot.svg").exists() && folder.join("converged.svg").exists());
+}
+
+#[test]
 fn a_wrong_line_is_reported_with_its_number_and_nothing_runs() {
     let folder = folder("wrong");
     let (input, output) = (folder.join("stars.txt"), folder.join("snapshots"));
