@@ -222,6 +222,10 @@ def _of_hdf5(name: str, content: bytes) -> Snapshot:
     raise Error(f"{name}: it is HDF5 with {found}; allowed: {_ALLOWED}")
 
 
+# No filter makes its output longer than this many times its input: deflate's worst case is 1032.
+_MOST_INFLATED = 1040
+
+
 def _numbers(file: Any, path: str, width: int, count: int | None) -> Any:
     """The numbers of a dataset."""
     if path not in file:
@@ -236,6 +240,9 @@ def _numbers(file: Any, path: str, width: int, count: int | None) -> Any:
         raise Error(f"the dataset '{path}': it is of {dataset.dtype}; allowed: numbers")
     if dataset.is_virtual or dataset.external:
         raise Error(f"the dataset '{path}': its numbers are in other files; allowed: files that have their numbers")
+    length = file.id.get_filesize()
+    if dataset.nbytes > _MOST_INFLATED * length:
+        raise Error(f"the dataset '{path}': it has {count} rows, more than a file of {length} bytes can have")
     return dataset[()].astype(numpy.float64)
 
 
@@ -290,9 +297,14 @@ def _gadget(file: Any) -> Snapshot:
         raise Error(f"it is one of {files:g} files of a snapshot; allowed: snapshots in one file")
     _refuse_cosmology(file)
     table: Any = numpy.atleast_1d(file["Header"].attrs.get("MassTable", [])) if "Header" in file else []
+    counts: Any = numpy.atleast_1d(file["Header"].attrs.get("NumPart_ThisFile", [])) if "Header" in file else []
     parts, units, first = [], None, True
     for place, name in enumerate(names.GADGET_TYPES):
+        told = int(counts[place]) if place < len(counts) else None
         if name not in file:
+            if told:
+                allowed = "groups in the file itself, no links to others"
+                raise Error(f"its header tells of {told} bodies of '{name}', which is not there; allowed: {allowed}")
             continue
         group = file[name]
         mass = float(table[place]) if place < len(table) else 0.0
@@ -304,6 +316,9 @@ def _gadget(file: Any) -> Snapshot:
                 continue
             raise Error(f"the group '{name}' has no dataset {' or '.join(names.GADGET_POSITIONS)}")
         positions = _numbers(file, f"{name}/{of_positions}", 3, None)
+        if told is not None and told != len(positions):
+            found = f"the dataset '{name}/{of_positions}' has {len(positions)} rows"
+            raise Error(f"{found}; allowed: {told}, as NumPart_ThisFile of its header tells")
         of_velocities = _first(group, names.GADGET_VELOCITIES)
         if of_velocities is None:
             raise Error(f"the group '{name}' has no dataset {' or '.join(names.GADGET_VELOCITIES)}")

@@ -94,6 +94,28 @@ def test_numbers_of_other_files_are_not_taken_for_zeros(tmp_path):
 
 
 @needs_h5py
+def test_rows_that_a_file_cannot_have_are_not_asked_for(tmp_path):
+    with h5py.File(tmp_path / "empty.h5", "w") as file:
+        file.create_dataset("masses", shape=(10**8,), dtype="f8", chunks=(1000,))
+    assert "the dataset 'masses': it has 100000000 rows, more than a file of" in error(tmp_path / "empty.h5")
+
+
+@needs_h5py
+def test_groups_have_as_many_bodies_as_headers_tell(tmp_path):
+    # Here links are followed.
+    assert kyoho.read(DATA / "linked.hdf5").masses.tolist() == MASSES
+    for counts, words in (
+        ([0, 2], "the dataset 'PartType1/Coordinates' has 4 rows; allowed: 2, as NumPart_ThisFile of its header tells"),
+        ([1, 4], "its header tells of 1 bodies of 'PartType0', which is not there; allowed: groups in the file itself"),
+    ):
+        with h5py.File(tmp_path / "counts.h5", "w") as file:
+            file.create_group("Header").attrs["NumPart_ThisFile"] = counts
+            group = file.create_group("PartType1")
+            group["Coordinates"], group["Velocities"], group["Masses"] = POSITIONS, VELOCITIES, MASSES
+        assert words in error(tmp_path / "counts.h5")
+
+
+@needs_h5py
 @pytest.mark.parametrize("name", [path.name for path in sorted(DATA.glob("*.hdf5"))])
 def test_damaged_files_are_errors(tmp_path, name):
     whole = (DATA / name).read_bytes()

@@ -29,6 +29,16 @@ fn described(error: hdf5_pure::Error) -> String {
     }
 }
 
+/// Returns what has a path, `None` where nothing of its kind has it. That it cannot be read is an error.
+fn there<T>(path: &str, outcome: std::result::Result<T, hdf5_pure::Error>) -> Result<Option<T>> {
+    use hdf5_pure::Error::{Format, NotADataset, NotAGroup};
+    match outcome {
+        Ok(found) => Ok(Some(found)),
+        Err(Format(FormatError::PathNotFound(_)) | NotADataset(_) | NotAGroup(_)) => Ok(None),
+        Err(error) => Err(Error::file(format!("'/{path}' cannot be read: {}", described(error)))),
+    }
+}
+
 /// No filter makes its output longer than this many times its input: deflate's worst case is 1032.
 const MOST_INFLATED: u64 = 1040;
 
@@ -44,53 +54,89 @@ impl Hdf5 {
         Ok(Hdf5 { file, length })
     }
 
-    /// Returns the names of the groups in a group; that of the file itself is empty.
-    pub fn groups(&self, path: &str) -> Vec<String> {
-        let group = if path.is_empty() { Ok(self.file.root()) } else { self.file.group(path) };
-        let mut names = group.and_then(|group| group.groups()).unwrap_or_default();
+    /// Returns the names of the groups in a group, none if it is not there; that of the file itself is empty.
+    pub fn groups(&self, path: &str) -> Result<Vec<String>> {
+        let mut names = there(path, self.group(path).and_then(|group| group.groups()))?.unwrap_or_default();
         names.sort_unstable();
-        names
+        Ok(names)
+    }
+
+    /// Whether there is a group.
+    pub fn has_group(&self, path: &str) -> Result<bool> {
+        there(path, self.file.group(path)).map(|group| group.is_some())
     }
 
     /// Whether there is a dataset.
-    pub fn has_dataset(&self, path: &str) -> bool {
-        self.file.dataset(path).is_ok()
+    pub fn has_dataset(&self, path: &str) -> Result<bool> {
+        there(path, self.file.dataset(path)).map(|dataset| dataset.is_some())
+    }
+
+    /// Returns the first of some datasets that is there.
+    pub fn first_dataset(&self, paths: impl IntoIterator<Item = String>) -> Result<Option<String>> {
+        for path in paths {
+            if self.has_dataset(&path)? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    fn group(&self, path: &str) -> std::result::Result<hdf5_pure::Group, hdf5_pure::Error> {
+        if path.is_empty() { Ok(self.file.root()) } else { self.file.group(path) }
     }
 
     /// Returns the groups and datasets of the file in words.
     pub(crate) fn list(&self) -> String {
-        let list = |what: &str, names: Vec<String>| match names.len() {
-            0 => format!("no {what}s"),
-            1..=8 => format!("the {what}s {}", names.join(", ")),
-            count => format!("the {what}s {}, ... ({count} in all)", names[..8].join(", ")),
+        let list = |what: &str, names: std::result::Result<Vec<String>, hdf5_pure::Error>| match names {
+            Err(error) => format!("{what}s that cannot be listed ({})", described(error)),
+            Ok(names) if names.is_empty() => format!("no {what}s"),
+            Ok(mut names) => {
+                names.sort_unstable();
+                match names.len() {
+                    1..=8 => format!("the {what}s {}", names.join(", ")),
+                    count => format!("the {what}s {}, ... ({count} in all)", names[..8].join(", ")),
+                }
+            }
         };
-        let mut datasets = self.file.root().datasets().unwrap_or_default();
-        datasets.sort_unstable();
-        format!("{} and {}", list("group", self.groups("")), list("dataset", datasets))
+        let root = self.file.root();
+        format!("{} and {}", list("group", root.groups()), list("dataset", root.datasets()))
     }
 
     /// Returns the attributes of a group or a dataset; those of what is not there are none.
-    pub fn attributes(&self, path: &str) -> HashMap<String, AttrValue> {
-        let of_group = if path.is_empty() { Ok(self.file.root()) } else { self.file.group(path) };
-        let of_dataset = || self.file.dataset(path).and_then(|dataset| dataset.attrs());
-        of_group.and_then(|group| group.attrs()).or_else(|_| of_dataset()).unwrap_or_default()
+    pub fn attributes(&self, path: &str) -> Result<HashMap<String, AttrValue>> {
+        if let Some(found) = there(path, self.group(path).and_then(|group| group.attrs()))? {
+            return Ok(found);
+        }
+        let of_dataset = self.file.dataset(path).and_then(|dataset| dataset.attrs());
+        Ok(there(path, of_dataset)?.unwrap_or_default())
     }
 
     /// Returns the numbers of an attribute, if it is there and has some.
-    pub fn attribute_numbers(&self, path: &str, name: &str) -> Option<Vec<f64>> {
-        let value = self.attributes(path).remove(name)?;
+    pub fn attribute_numbers(&self, path: &str, name: &str) -> Result<Option<Vec<f64>>> {
+        let Some(value) = self.attributes(path)?.remove(name) else { return Ok(None) };
         let integers = || value.to_i64s().map(|all| all.into_iter().map(|number| number as f64).collect());
-        value.to_f64s().or_else(integers).or_else(|| value.as_u64().map(|number| vec![number as f64]))
+        Ok(value.to_f64s().or_else(integers).or_else(|| value.as_u64().map(|number| vec![number as f64])))
     }
 
     /// Returns the only number of an attribute.
-    pub fn attribute_number(&self, path: &str, name: &str) -> Option<f64> {
-        self.attribute_numbers(path, name).and_then(|numbers| <[f64; 1]>::try_from(numbers).ok()).map(|[number]| number)
+    pub fn attribute_number(&self, path: &str, name: &str) -> Result<Option<f64>> {
+        let numbers = self.attribute_numbers(path, name)?;
+        Ok(numbers.and_then(|numbers| <[f64; 1]>::try_from(numbers).ok()).map(|[number]| number))
+    }
+
+    /// Returns the first of the numbers of some attributes, each of a group with a name.
+    pub fn first_attribute(&self, attributes: &[[&str; 2]]) -> Result<Option<f64>> {
+        for [group, name] in attributes {
+            if let Some(number) = self.attribute_number(group, name)? {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the text of an attribute.
-    pub fn attribute_text(&self, path: &str, name: &str) -> Option<String> {
-        self.attributes(path).get(name)?.as_str().map(String::from)
+    pub fn attribute_text(&self, path: &str, name: &str) -> Result<Option<String>> {
+        Ok(self.attributes(path)?.get(name).and_then(|text| text.as_str().map(String::from)))
     }
 
     /// Returns the rows of a dataset of finite numbers. If a count is given, there must be as many rows.

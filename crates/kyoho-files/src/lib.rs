@@ -61,7 +61,7 @@ pub struct Format {
     /// The things that a file in this format has, in errors about others.
     pub has: &'static str,
     /// Whether a file is in it.
-    is_it: fn(&Content, &Path) -> bool,
+    is_it: fn(&Content, &Path) -> Result<bool>,
     /// Reads a file.
     read: fn(&Content) -> Result<Bodies>,
 }
@@ -91,8 +91,10 @@ pub fn formats() -> String {
 /// Reads the bodies of a file from its bytes and its name.
 pub fn read(content: Vec<u8>, path: &Path) -> Result<Bodies> {
     let content = Content::of(content)?;
-    match FORMATS.iter().find(|format| (format.is_it)(&content, path)) {
-        Some(format) => (format.read)(&content)?.checked(),
-        None => Err(Error::file(format!("{}; allowed: {}", content.found(), formats()))),
+    for format in &FORMATS {
+        if (format.is_it)(&content, path)? {
+            return (format.read)(&content)?.checked();
+        }
     }
+    Err(Error::file(format!("{}; allowed: {}", content.found(), formats())))
 }

@@ -55,6 +55,12 @@ fn what_would_be_misread_is_refused_with_a_sentence() {
     assert_eq!(cosmological, said);
     let newest = error(&bytes("hdf5_2.hdf5"), "a.hdf5");
     assert!(newest.contains("it is in the newest format of HDF5 2.0; allowed: those up to HDF5 1.14"), "{newest}");
+    let linked = error(&bytes("linked.hdf5"), "a.hdf5");
+    assert_eq!(
+        linked,
+        "its header tells of 1 bodies of 'PartType1', which is not there; allowed: groups in the file itself, no \
+         links to others"
+    );
     for (beginning, what) in [
         (&b"\x1f\x8b\x08\x00"[..], "a file compressed by gzip, which `gunzip -c FILE | kyoho run -` reads"),
         (b"SIMPLE  =                    T", "a FITS file"),
@@ -89,6 +95,28 @@ fn initial_conditions_of_nbody6_may_have_more_numbers() {
     let text = b"  0.5D+00  1. 2. 3.  4. 5. 6.  17 0.1\n  0.5D+00 -1. 2. 3.  4. 5. 6.  18 0.1\n";
     assert_eq!(read(text.to_vec(), Path::new("run/dat.10")).unwrap().masses, [0.5; 2]);
     assert!(error(text, "run/dat.txt").starts_with("line 1: it has 9 words; allowed: 7 numbers"));
+}
+
+/// Headers of groups in the formats of HDF5 1.8 and later have checksums.
+#[test]
+fn what_cannot_be_read_is_not_taken_for_what_is_not_there() {
+    let (name, whole) = ("amuse_2.hdf5", bytes("amuse_2.hdf5"));
+    let headers = whole.windows(4).enumerate().filter(|(_, bytes)| *bytes == b"OHDR").map(|(place, _)| place);
+    let mut refused = 0;
+    for place in headers {
+        let mut changed = whole.clone();
+        changed[place + 8] ^= 0x40;
+        match read(changed, Path::new(name)) {
+            // It is of what nobody reads.
+            Ok(found) => assert_eq!((found.masses, found.units.is_some()), (expected().masses, true)),
+            Err(error) => {
+                let found = error.to_string();
+                assert!(found.contains("cannot be read: ") || found.contains("the dataset '"), "{place}: {found}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 8, "{refused}");
 }
 
 /// What is cut or changed is an error or has finite bodies, and takes no more memory than it has rows.

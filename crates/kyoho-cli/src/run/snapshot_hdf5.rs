@@ -150,7 +150,7 @@ pub fn model(
 pub fn parse(content: Vec<u8>, path: &Path) -> Result<Snapshot<'static>> {
     check_bytes(&content).map_err(|reason| Failure::file(path, reason))?;
     let content = Content::of(content, path)?;
-    let attributes = content.file.attributes("");
+    let attributes = content.file.attributes("").map_err(|error| Failure::in_file(path, error))?;
     let words: HashMap<_, _> =
         attributes.iter().filter_map(|(name, value)| Some((name.clone(), (None, word(value)?)))).collect();
     let header = Header { words, path, missing: |name| format!("the attribute '{name}' is missing") };

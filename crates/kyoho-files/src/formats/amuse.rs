@@ -10,22 +10,27 @@ use crate::hdf5::Hdf5;
 use crate::names::{AMUSE_ATTRIBUTES, AMUSE_SETS};
 use crate::{Bodies, Content, Error, Result};
 
-pub fn is_it(content: &Content, _: &Path) -> bool {
-    content.as_hdf5().is_some_and(|file| last_state(file).is_some())
-}
-
-/// Returns the group of the last state.
-fn last_state(file: &Hdf5) -> Option<String> {
-    let is_number = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-    AMUSE_SETS.iter().find_map(|set| {
-        let last = file.groups(set).into_iter().rfind(is_number)?;
-        Some(format!("{set}/{last}"))
+pub fn is_it(content: &Content, _: &Path) -> Result<bool> {
+    Ok(match content.as_hdf5() {
+        Some(file) => last_state(file)?.is_some(),
+        None => false,
     })
 }
 
+/// Returns the group of the last state.
+fn last_state(file: &Hdf5) -> Result<Option<String>> {
+    let is_number = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    for set in AMUSE_SETS {
+        if let Some(last) = file.groups(set)?.into_iter().rfind(is_number) {
+            return Ok(Some(format!("{set}/{last}")));
+        }
+    }
+    Ok(None)
+}
+
 pub fn read(content: &Content) -> Result<Bodies> {
-    let of_file = content.as_hdf5().and_then(|file| Some((file, last_state(file)?)));
-    let (file, state) = of_file.ok_or_else(|| Error::file("it has no particles of AMUSE"))?;
+    let file = content.as_hdf5().ok_or_else(|| Error::file("it is not HDF5"))?;
+    let state = last_state(file)?.ok_or_else(|| Error::file("it has no particles of AMUSE"))?;
     let path = |place: usize| format!("{state}/attributes/{}", AMUSE_ATTRIBUTES[place]);
     let masses = file.numbers(&path(0), 1, None)?;
     let count = Some(masses.len());
@@ -80,7 +85,7 @@ struct Unit {
 /// Returns the unit of a dataset, which must have these powers of a length, a mass and a time.
 fn unit(file: &Hdf5, path: &str, powers: [i32; 3]) -> Result<Unit> {
     let failed = |reason: String| Error::file(format!("the dataset '{path}': {reason}"));
-    let text = file.attribute_text(path, "units").ok_or_else(|| failed("it has no attribute 'units'".into()))?;
+    let text = file.attribute_text(path, "units")?.ok_or_else(|| failed("it has no attribute 'units'".into()))?;
     let found = Parser { rest: text.as_bytes() }.unit();
     found.filter(|unit| unit.powers == powers && unit.factor.is_normal() && unit.factor > 0.0).ok_or_else(|| {
         let kind = AMUSE_KINDS[usize::from(powers[1] == 0) + usize::from(powers[2] != 0)];

@@ -12,24 +12,38 @@ use crate::hdf5::Hdf5;
 use crate::names::*;
 use crate::{Bodies, Content, Error, Result};
 
-pub fn is_it(content: &Content, _: &Path) -> bool {
-    content.as_hdf5().is_some_and(|file| types(file).next().is_some())
+pub fn is_it(content: &Content, _: &Path) -> Result<bool> {
+    Ok(match content.as_hdf5() {
+        Some(file) => !types(file)?.is_empty(),
+        None => false,
+    })
 }
 
 pub fn read(content: &Content) -> Result<Bodies> {
     let file = content.as_hdf5().ok_or_else(|| Error::file("it is not HDF5"))?;
-    let files = file.attribute_number("Header", "NumFilesPerSnapshot").unwrap_or(1.0);
+    let files = file.attribute_number("Header", "NumFilesPerSnapshot")?.unwrap_or(1.0);
     if files > 1.0 {
         return Err(Error::file(format!("it is one of {files} files of a snapshot; allowed: snapshots in one file")));
     }
     check_is_not_cosmological(file)?;
     let mut bodies = Bodies::default();
     let mut units = None;
-    for (place, name) in types(file) {
-        let table = file.attribute_numbers("Header", "MassTable");
+    let of_header = |name: &str| file.attribute_numbers("Header", name);
+    let (table, told) = (of_header("MassTable")?, of_header("NumPart_ThisFile")?);
+    let types = types(file)?;
+    for (place, name) in GADGET_TYPES.into_iter().enumerate() {
+        // Without one each group has as many bodies as it has rows.
+        let told = told.as_ref().and_then(|told| told.get(place).copied());
+        if !types.contains(&name) {
+            match told {
+                Some(told) if told > 0.0 => return Err(absent(name, told)),
+                _ => continue,
+            }
+        }
+        let table = table.as_ref();
         let mass = table.and_then(|table| table.get(place).copied()).unwrap_or(0.0);
-        let masses = dataset(file, name, GADGET_MASSES);
-        let Some(positions) = dataset(file, name, GADGET_POSITIONS) else {
+        let masses = dataset(file, name, GADGET_MASSES)?;
+        let Some(positions) = dataset(file, name, GADGET_POSITIONS)? else {
             if mass == 0.0 && masses.is_none() {
                 // Tracers of AREPO have neither a mass nor a place.
                 continue;
@@ -37,8 +51,12 @@ pub fn read(content: &Content) -> Result<Bodies> {
             return Err(missing(name, GADGET_POSITIONS));
         };
         let rows = file.rows::<3>(&positions, None)?;
+        if let Some(told) = told.filter(|told| *told != rows.len() as f64) {
+            let found = format!("the dataset '{positions}' has {} rows", rows.len());
+            return Err(Error::file(format!("{found}; allowed: {told}, as NumPart_ThisFile of its header tells")));
+        }
         let count = Some(rows.len());
-        let velocities = dataset(file, name, GADGET_VELOCITIES).ok_or_else(|| missing(name, GADGET_VELOCITIES))?;
+        let velocities = dataset(file, name, GADGET_VELOCITIES)?.ok_or_else(|| missing(name, GADGET_VELOCITIES))?;
         append(&mut bodies.velocities, file.rows(&velocities, count)?)?;
         append(
             &mut bodies.masses,
@@ -61,15 +79,27 @@ pub fn read(content: &Content) -> Result<Bodies> {
     Ok(bodies)
 }
 
-/// Returns the groups of bodies with their places in the table of masses.
-fn types(file: &Hdf5) -> impl Iterator<Item = (usize, &'static str)> {
-    let groups = file.groups("");
-    GADGET_TYPES.into_iter().enumerate().filter(move |(_, name)| groups.iter().any(|group| group == name))
+/// Returns the groups of bodies that are there.
+fn types(file: &Hdf5) -> Result<Vec<&'static str>> {
+    let mut types = Vec::new();
+    for name in GADGET_TYPES {
+        if file.has_group(name)? {
+            types.push(name);
+        }
+    }
+    Ok(types)
 }
 
 /// Returns the path of the first of these datasets that a group has.
-fn dataset(file: &Hdf5, group: &str, names: &[&str]) -> Option<String> {
-    names.iter().map(|name| format!("{group}/{name}")).find(|path| file.has_dataset(path))
+fn dataset(file: &Hdf5, group: &str, names: &[&str]) -> Result<Option<String>> {
+    file.first_dataset(names.iter().map(|name| format!("{group}/{name}")))
+}
+
+fn absent(group: &str, told: f64) -> Error {
+    Error::file(format!(
+        "its header tells of {told} bodies of '{group}', which is not there; allowed: groups in the file itself, \
+         no links to others"
+    ))
 }
 
 fn missing(group: &str, names: &[&str]) -> Error {
@@ -86,12 +116,12 @@ fn append<T>(all: &mut Vec<T>, mut more: Vec<T>) -> Result<()> {
 /// factor that belongs to its redshift.
 fn check_is_not_cosmological(file: &Hdf5) -> Result<()> {
     let of_header = |name| file.attribute_number("Header", name);
-    let told = GADGET_COSMOLOGICAL.iter().find_map(|[group, name]| file.attribute_number(group, name));
-    let (time, redshift) = (of_header("Time"), of_header("Redshift"));
+    let told = file.first_attribute(GADGET_COSMOLOGICAL)?;
+    let (time, redshift, omega) = (of_header("Time")?, of_header("Redshift")?, of_header("Omega0")?);
     let is_cosmological = match (told, time, redshift) {
         (Some(told), ..) => told != 0.0,
         (None, Some(time), Some(redshift)) => {
-            let has_matter = of_header("Omega0").is_some_and(|omega| omega > 0.0);
+            let has_matter = omega.is_some_and(|omega| omega > 0.0);
             (time * (1.0 + redshift) - 1.0).abs() < 1e-5 && (redshift != 0.0 || has_matter)
         }
         _ => false,
@@ -109,14 +139,17 @@ fn check_is_not_cosmological(file: &Hdf5) -> Result<()> {
 /// Returns the units, if the file tells them. Those of Gadget and AREPO are divided by Hubble's
 /// constant, by the power that the dataset of positions tells or else as usual.
 fn units_of(file: &Hdf5, positions: &str) -> Result<Option<String>> {
-    let found = GADGET_UNITS.iter().find_map(|[group, length, mass, last, unit]| {
-        let numbers = [length, mass, last].map(|name| file.attribute_number(group, name));
-        let [Some(length), Some(mass), Some(last)] = numbers else { return None };
-        Some(([length, mass, last], *unit))
-    });
+    let mut found = None;
+    for [group, length, mass, last, unit] in GADGET_UNITS {
+        let number = |name| file.attribute_number(group, name);
+        if let (Some(length), Some(mass), Some(last)) = (number(length)?, number(mass)?, number(last)?) {
+            found = Some(([length, mass, last], *unit));
+            break;
+        }
+    }
     let Some(([length, mass, last], unit)) = found else { return Ok(None) };
-    let hubble = GADGET_HUBBLE.iter().find_map(|[group, name]| file.attribute_number(group, name)).unwrap_or(1.0);
-    let power = file.attribute_number(positions, "h_scaling").unwrap_or(-1.0);
+    let hubble = file.first_attribute(GADGET_HUBBLE)?.unwrap_or(1.0);
+    let power = file.attribute_number(positions, "h_scaling")?.unwrap_or(-1.0);
     let factor = if unit == "s" || hubble <= 0.0 { 1.0 } else { hubble.powf(power) };
     let units = [length * factor, mass * factor, last];
     if let Some(wrong) = units.iter().find(|size| !(size.is_normal() && **size > 0.0)) {

@@ -8,8 +8,9 @@ use crate::{Bodies, Content, Error, Result};
 
 const DATASETS: [&str; 3] = ["masses", "positions", "velocities"];
 
-pub fn is_it(content: &Content, _: &Path) -> bool {
-    content.as_hdf5().is_some_and(|file| DATASETS.iter().any(|name| file.has_dataset(name)))
+pub fn is_it(content: &Content, _: &Path) -> Result<bool> {
+    let Some(file) = content.as_hdf5() else { return Ok(false) };
+    Ok(file.first_dataset(DATASETS.map(String::from))?.is_some())
 }
 
 pub fn read(content: &Content) -> Result<Bodies> {
@@ -17,7 +18,7 @@ pub fn read(content: &Content) -> Result<Bodies> {
     let masses = file.numbers(DATASETS[0], 1, None)?;
     let count = Some(masses.len());
     let (positions, velocities) = (file.rows(DATASETS[1], count)?, file.rows(DATASETS[2], count)?);
-    let softenings = SOFTENINGS.iter().find(|name| file.has_dataset(name));
-    let softenings = softenings.map(|name| file.numbers(name, 1, count)).transpose()?;
-    Ok(Bodies { masses, positions, velocities, softenings, units: file.attribute_text("", "units") })
+    let softenings = file.first_dataset(SOFTENINGS.iter().map(|name| name.to_string()))?;
+    let softenings = softenings.map(|name| file.numbers(&name, 1, count)).transpose()?;
+    Ok(Bodies { masses, positions, velocities, softenings, units: file.attribute_text("", "units")? })
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::text;
 use crate::{Bodies, Content, Result};
 
-pub fn is_it(content: &Content, path: &Path) -> bool {
-    content.as_text().is_some() && path.extension().is_some_and(|extension| extension == "10")
+pub fn is_it(content: &Content, path: &Path) -> Result<bool> {
+    Ok(content.as_text().is_some() && path.extension().is_some_and(|extension| extension == "10"))
 }
 
 pub fn read(content: &Content) -> Result<Bodies> {

@@ -10,8 +10,8 @@ use crate::names::{COLUMNS, NO_UNITS, SOFTENINGS};
 use crate::rows::{finite, number, numbers, rows, words};
 use crate::{Bodies, Content, Error, Result};
 
-pub fn is_it(content: &Content, _: &Path) -> bool {
-    content.as_text().is_some()
+pub fn is_it(content: &Content, _: &Path) -> Result<bool> {
+    Ok(content.as_text().is_some())
 }
 
 pub fn read(content: &Content) -> Result<Bodies> {

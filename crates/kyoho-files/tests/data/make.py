@@ -55,7 +55,8 @@ def with_h5py():
         file.create_group("PartType3")["TracerID"] = [1, 2]
         bodies(file, "PartType5", slice(3, 4), "f8")
     with h5py.File("swift.hdf5", "w") as file:
-        header(file, numpy.zeros(7), numpy.array([0.75]), Redshift=numpy.array([0.0]))
+        counts = numpy.array([0, 2, 0, 0, 1, 1, 0])
+        header(file, numpy.zeros(7), numpy.array([0.75]), Redshift=numpy.array([0.0]), NumPart_ThisFile=counts)
         names = {"length": "U_L", "mass": "U_M", "time": "U_t"}
         sizes = {"length": 3.085678e21, "mass": 1.989e43, "time": 3.085678e16}
         units = file.create_group("Units")
@@ -65,6 +66,13 @@ def with_h5py():
         bodies(file, "PartType1", slice(0, 2), "f8")
         bodies(file, "PartType4", slice(2, 3), "f8")
         bodies(file, "PartType5", slice(3, 4), "f8", masses="DynamicalMasses")
+        for name, place in {"DMParticles": 1, "StarsParticles": 4, "BHParticles": 5}.items():
+            file[name] = h5py.SoftLink(f"/PartType{place}")
+    with h5py.File("linked.hdf5", "w", libver=("v110", "v110")) as file:
+        header(file, numpy.zeros(6), 0.75, NumPart_ThisFile=[3, 1, 0, 0, 0, 0])
+        bodies(file, "PartType0", slice(0, 3), "f8")
+        bodies(file, "Others", slice(3, 4), "f8")
+        file["PartType1"] = h5py.SoftLink("/Others")
     with h5py.File("cosmological.hdf5", "w") as file:
         header(file, numpy.zeros(6), 0.25, Redshift=3.0, Omega0=0.3, HubbleParam=0.7)
         bodies(file, "PartType1", slice(0, 4))
