@@ -76,11 +76,6 @@ impl Softenings {
         self.unusable.below(nj)
     }
 
-    /// The number of different usable values.
-    pub fn distinct(&self) -> usize {
-        self.counts.len()
-    }
-
     /// The usable values, which ascend.
     pub fn values(&self) -> impl Iterator<Item = f64> {
         self.counts.keys().map(|key| f64::from_bits(*key))
@@ -112,7 +107,7 @@ mod tests {
     #[test]
     fn a_value_is_there_as_long_as_a_source_has_it() {
         let mut softenings = Softenings::default();
-        assert_eq!((softenings.get(3), softenings.distinct()), (None, 0));
+        assert_eq!((softenings.get(3), softenings.values().count()), (None, 0));
         assert_eq!(softenings.set(3, 0.5, true), Ok(None));
         assert_eq!(softenings.set(1, 0.25, true), Ok(None));
         assert_eq!(softenings.set(9, 0.5, true), Ok(None));
@@ -128,7 +123,9 @@ mod tests {
     fn values_below_an_address_are_those_that_its_sources_have() {
         let mut softenings = Softenings::default();
         let given = [(0, 0.5), (1, -1.0), (2, 0.25), (3, 0.5), (PAGE, 2.0), (3 * PAGE + 1, 0.125)];
-        given.iter().for_each(|&(address, value)| drop(softenings.set(address, value, value >= 0.0).unwrap()));
+        for (address, value) in given {
+            softenings.set(address, value, value >= 0.0).unwrap();
+        }
         let below = |nj: usize| softenings.values_below(nj).unwrap();
         assert_eq!([below(0), below(1), below(2)], [vec![], vec![0.5], vec![0.5]]);
         assert_eq!([below(3), below(PAGE)], [[0.25, 0.5], [0.25, 0.5]]);
@@ -142,10 +139,10 @@ mod tests {
         let mut softenings = Softenings::default();
         softenings.set(0, -0.0, true).unwrap();
         softenings.set(1, 0.0, true).unwrap();
-        assert_eq!(softenings.distinct(), 1);
+        assert_eq!(softenings.values().count(), 1);
         assert_eq!(softenings.addresses(0.0).unwrap(), [0, 1]);
         assert_eq!(softenings.set(0, 0.0, true), Ok(Some(0.0)));
-        assert_eq!(softenings.distinct(), 1);
+        assert_eq!(softenings.values().count(), 1);
     }
 
     #[test]
@@ -157,11 +154,11 @@ mod tests {
             assert_eq!(softenings.set(2, unusable, false), Ok(before));
             assert_eq!(softenings.get(2), Some(unusable).filter(|value| !value.is_nan()));
             assert_eq!(
-                (softenings.distinct(), softenings.unusable_below(2), softenings.unusable_below(3)),
+                (softenings.values().count(), softenings.unusable_below(2), softenings.unusable_below(3)),
                 (0, None, Some(2))
             );
         }
         assert_eq!(softenings.set(2, 0.25, true), Ok(None));
-        assert_eq!((softenings.distinct(), softenings.unusable_below(3)), (1, None));
+        assert_eq!((softenings.values().count(), softenings.unusable_below(3)), (1, None));
     }
 }
