@@ -83,6 +83,17 @@ def _nodes(centre: Any) -> list[Any]:
     return arrays
 
 
+# The powers of a length, a mass and a time in the parameters of built-in fields; others are plain numbers.
+_POWERS = {
+    **dict.fromkeys(("radius", "height", "core"), (1, 0, 0)),
+    "mass": (0, 1, 0),
+    "speed": (1, 0, -1),
+    "density": (-3, 1, 0),
+    **dict.fromkeys(("oort_a", "oort_b"), (0, 0, -1)),
+    **dict.fromkeys(("xx", "yy", "zz", "xy", "xz", "yz"), (0, 0, -2)),
+}
+
+
 @taking_turns
 class Cluster(Handle):
     """Bodies that evolve in time under their own gravity.
@@ -789,7 +800,8 @@ class Cluster(Handle):
         if field is None:
             raise Error("field is None; allowed: a name, a text or a function")
         text = text_or_none("field", field, "a name, a text or a function")
-        described = (self._own(), text, *self._described(parameters))
+        is_built_in = isinstance(field, str) and field.strip().isidentifier()
+        described = (self._own(), text, *self._described(parameters, is_built_in))
         if centre is None:
             check(library.kyoho_integrator_add_field(*described))
             return
@@ -801,13 +813,16 @@ class Cluster(Handle):
         addresses = [None if array is None else array.ctypes.data for array in nodes]
         check(library.kyoho_integrator_add_moving_field(*described, len(nodes[0]), *addresses))
 
-    def _described(self, parameters: dict[str, Any]) -> tuple[Any, int, Any]:
+    def _described(self, parameters: dict[str, Any], is_built_in: bool = False) -> tuple[Any, int, Any]:
         """The names of parameters, the count of their numbers, and these, as the library takes them."""
         numbers: list[float] = []
-        for name, given_value in parameters.items():
-            value = given_value if self._units is None else self._units.any_number(name, given_value)
+        for name, value in parameters.items():
+            if self._units is not None:
+                value = self._units.any_number(name, value, _POWERS.get(name, (0, 0, 0)) if is_built_in else None)
             one = is_single(value)
             found = [number(name, value)] if one else [float(x) for x in readable(name, value, FLOAT64).ravel()]
+            if is_built_in and len(found) != 1:
+                raise Error(f"{name} has {len(found)} numbers; allowed: one")
             numbers.extend(found)
         names = text_or_none("a name of the parameters", " ".join(parameters), "names")
         return names, len(numbers), (c_double * len(numbers))(*numbers)

@@ -82,8 +82,9 @@ class Units:
         """What is no quantity stays."""
         return in_unit(name, value, self.unit(kind)) if has_unit(value) else value
 
-    def any_number(self, name: str, value: Any) -> Any:
-        """The numbers of a quantity of any kind that lengths, masses and times make."""
+    def any_number(self, name: str, value: Any, powers: tuple[int, int, int] | None = None) -> Any:
+        """The numbers of a quantity of any kind that lengths, masses and times make, or that these powers of
+        them do."""
         if not has_unit(value):
             return value
         given = quantity(name, value)
@@ -94,6 +95,13 @@ class Units:
             if base.to_string() not in of:
                 raise Error(f"{name} is in {given.unit}; allowed: units of lengths, masses and times")
             unit = unit * self.unit(of[base.to_string()]) ** power
+        if powers is not None:
+            wanted = unit_of("")
+            for kind, power in zip(of.values(), (powers[0], powers[1], powers[2])):
+                wanted = wanted * self.unit(kind) ** power
+            if not given.unit.is_equivalent(wanted):
+                allowed = f"units such as {wanted}" if any(powers) else "a number without a unit"
+                raise Error(f"{name} is in {given.unit}; allowed: {allowed}")
         return given.to_value(unit)
 
     def quantity(self, value: Any, kind: str) -> Any:

@@ -657,7 +657,7 @@ def test_a_wrong_field_is_refused_and_changes_nothing():
         ("plumer", {"mass": 1}, "the field is 'plumer'; allowed: a text that begins with 'pair', or point_mass"),
         ("plummer", {"mass": 1}, "the parameter 'radius' of the field 'plummer' is 'not given'"),
         ("plummer", {"mass": 1, "radius": 1, "size": 1}, "'size'; allowed: mass, radius"),
-        ("plummer", {"mass": 1, "radius": [1, 2]}, "the count of the numbers"),
+        ("plummer", {"mass": 1, "radius": [1, 2]}, "radius has 2 numbers; allowed: one"),
         ("plummer", {"mass": 1, "radius": numpy.nan}, "radius is nan; allowed: finite numbers"),
         ("plummer", {"mass": 1, "radius": "x"}, "radius is"),
         ("pair p\nj pos: vec3<f64>\nresult potential: f64 sum\nbody\n  potential += 1\n", {}, "allowed"),

@@ -143,3 +143,44 @@ def test_quantities_of_other_kinds_are_refused():
     ):
         with pytest.raises(kyoho.Error, match=words):
             call()
+
+
+TENSOR = ("xx", "yy", "zz", "xy", "xz", "yz")
+
+
+@needs_astropy
+def test_parameters_of_built_in_fields_have_their_dimensions():
+    def moved(name, **parameters):
+        cluster = kyoho.Cluster(units="pc Msun Myr", backend="cpu", threads=1)
+        cluster.add([[8.0, 1.0, 0.5]], [1.0], [[0.0, 1.0, 0.0]])
+        cluster.add_field(name, **parameters)
+        cluster.evolve(0.5)
+        return cluster.positions[0]
+
+    for name, given, plain in (
+        ("plummer", {"mass": 1e4 * u.Msun, "radius": 1e-3 * u.kpc}, {"mass": 1e4, "radius": 1}),
+        ("king", {"w0": 3, "mass": 1e3 * u.Msun, "radius": 1 * u.pc}, {"w0": 3, "mass": 1e3, "radius": 1}),
+        (
+            "logarithmic_halo",
+            {"speed": 1 * u.pc / u.Myr, "core": 2 * u.pc, "flattening": 0.9 * u.one},
+            {"speed": 1, "core": 2, "flattening": 0.9},
+        ),
+        ("tidal_tensor", {**dict.fromkeys(TENSOR, 0), "xx": 1e-12 / u.yr**2}, {**dict.fromkeys(TENSOR, 0), "xx": 1}),
+    ):
+        assert numpy.allclose(moved(name, **given), moved(name, **plain), rtol=1e-13, atol=0)
+    for name, parameters, words in (
+        ("plummer", {"mass": 10 * u.kpc, "radius": 1}, "mass is in kpc; allowed: units such as"),
+        ("plummer", {"mass": 10, "radius": 1 * u.Msun}, "radius is in solMass; allowed: units such as pc"),
+        (
+            "logarithmic_halo",
+            {"speed": 1, "core": 1, "flattening": 1 * u.kpc},
+            "flattening is in kpc; allowed: a number",
+        ),
+        ("logarithmic_halo", {"speed": 1 * u.pc, "core": 1, "flattening": 1}, "speed is in pc; allowed: units"),
+        ("plummer", {"mass": [5.0, 2.0], "radius": []}, "mass has 2 numbers; allowed: one"),
+    ):
+        with pytest.raises(kyoho.Error, match=words):
+            moved(name, **parameters)
+    # Texts say nothing of dimensions.
+    pull = "pair pull\ni pos: vec3<f64>\nparam mass: f64\nresult potential: f64 sum\nbody\n potential += mass * i.pos.x"
+    assert moved(pull, mass=1e-3 * u.km / u.s / u.Myr)[0] < 8.0
