@@ -23,6 +23,31 @@ const MOST_BODIES: usize = 1 << 15;
 /// The most bytes of the partial sums of a block in a chain; larger blocks are begun by the host.
 const PARTIAL_SUMS_BYTES: usize = 128 << 20;
 
+/// The plans of blocks in chains.
+#[derive(Debug, Default)]
+pub(super) struct ChainedPlans {
+    /// The number of bodies, and the chunks and slices of sources of each group, for which they are.
+    given: (usize, Vec<[i32; 2]>),
+    /// Those of each group of sources, as many for each, one group after another.
+    plans: Vec<PlannedSums>,
+    /// The rows of their partial sums.
+    rows: usize,
+}
+
+impl ChainedPlans {
+    /// Makes them anew, unless they are for this many bodies and these forces by each group: to choose them
+    /// takes as long as some block steps of few bodies.
+    fn suit(&mut self, options: &DeviceOptions, bodies: usize, forces: &[Step]) -> Result<()> {
+        let given = forces.iter().map(|forces| [forces.chunks, forces.slices]);
+        let given = (bodies, memory::collected(given, WHAT)?);
+        if given != self.given {
+            (self.plans, self.rows) = chained_plans(options, bodies, forces)?;
+            self.given = given;
+        }
+        Ok(())
+    }
+}
+
 /// Returns the plans of blocks in chains of this many bodies, as many for each group of sources, one
 /// group after another, and the rows of their partial sums. `forces` has the forces by each group.
 fn chained_plans(options: &DeviceOptions, bodies: usize, forces: &[Step]) -> Result<(Vec<PlannedSums>, usize)> {
@@ -132,16 +157,18 @@ impl<G: Gpu> GpuDevice<G> {
         };
         steps.forces = memory::collected(groups.sources.iter().zip(groups.first_addresses()).map(forces), WHAT)?;
         let most_blocks = steps.kernels.blocks_of_chain().unwrap_or(0);
-        let (plans, most_rows) = if most_blocks > 0 && added.is_none() {
-            chained_plans(&self.on.options, count, &steps.forces)?
+        let mut planned = std::mem::take(&mut steps.planned);
+        if most_blocks > 0 && added.is_none() {
+            planned.suit(&self.on.options, count, &steps.forces)?;
         } else {
-            (Vec::new(), 0)
-        };
+            planned = ChainedPlans::default();
+        }
+        let (plans, most_rows) = (&planned.plans[..], planned.rows);
         // Chains that share the device are on it at once. One thread block does not sum.
         let processors = || std::thread::available_parallelism().map_or(1, |processors| processors.get());
         steps.is_crowded = self.sharers > 1 && self.sharers > processors();
         steps.blocks_of_chain = (most_blocks / self.sharers).clamp(2.min(most_blocks), most_blocks);
-        steps.make_room(&self.on.gpu, count, &interaction, (&plans, most_rows, most_blocks))?;
+        steps.make_room(&self.on.gpu, count, &interaction, (plans, most_rows, most_blocks))?;
         let [shortest, longest] = rules.limits;
         steps.rules = BlockRules {
             interval: rules.interval,
@@ -180,7 +207,7 @@ impl<G: Gpu> GpuDevice<G> {
         // SAFETY: there is room for all, and the copies are waited for.
         unsafe {
             send((gpu, queue), bodies, &steps.bodies.0)?;
-            send((gpu, queue), &plans, &steps.plans.0)?;
+            send((gpu, queue), plans, &steps.plans.0)?;
             send((gpu, queue), &of_all, &steps.given)?;
             send((gpu, queue), &of_groups, &steps.groups.0)?;
             send((gpu, queue), &of_chains, &steps.forces_on_device.0)?;
@@ -197,6 +224,7 @@ impl<G: Gpu> GpuDevice<G> {
             steps.take(self, sequence, 0)?;
         }
         (steps.due, steps.last) = (sequence, sequence.wrapping_add(1));
+        steps.planned = planned;
         log::debug!("{count} {WHAT} on a device, in chains of blocks of up to {} sinks", steps.rules.most_chained);
         Ok(())
     }
@@ -213,4 +241,53 @@ unsafe fn send<G: Gpu, T: Pod>((gpu, queue): (&G, &G::Queue), items: &[T], to: &
     let from = Place::Host(items.as_ptr().cast_mut().cast());
     // SAFETY: the caller's promise.
     unsafe { gpu.copy(queue, from, Place::Device(to, 0), size_of_val(items)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use kyoho_core::{Level, Order, Precision};
+    use kyoho_laws::catalogue::interaction;
+    use kyoho_methods::CompanionDevices;
+
+    use super::*;
+
+    #[test]
+    fn plans_are_those_of_the_bodies_and_the_sources_that_are_there() {
+        let options = DeviceOptions {
+            interaction: interaction(Order::Fourth, Precision::Mixed).unwrap(),
+            softenings: false,
+            threads: 1,
+            level: Level::Portable,
+            shape: None,
+            companions: CompanionDevices::default(),
+        };
+        let mut planned = ChainedPlans::default();
+        let groups = |sources: &[usize], bodies: usize| -> Vec<Step> {
+            let of = |nj: &usize| {
+                let chunks = chunks_below(*nj);
+                let slices = filled_slices(&Assignment::whole(bodies), chunks) as i32;
+                Step { chunks: chunks as i32, slices, ..Step::of(&Block { nj: *nj, ..Block::default() }) }
+            };
+            sources.iter().map(of).collect()
+        };
+        let mut different = 0;
+        for (bodies, sources) in [
+            (1024, &[1024][..]),
+            (1024, &[1024]),
+            (1030, &[1024]),
+            (1030, &[300]),
+            (16384, &[16384]),
+            (16384, &[8192, 8192]),
+            (40_000, &[40_000]),
+            (1024, &[1024]),
+        ] {
+            let forces = groups(sources, bodies);
+            planned.suit(&options, bodies, &forces).unwrap();
+            let (plans, rows) = chained_plans(&options, bodies, &forces).unwrap();
+            let numbers = |plans: &[PlannedSums]| bytemuck::cast_slice::<_, i32>(plans).to_vec();
+            assert_eq!((numbers(&planned.plans), planned.rows), (numbers(&plans), rows), "{bodies} {sources:?}");
+            different += usize::from(!plans.is_empty());
+        }
+        assert_eq!(different, 7, "too many bodies have no chains");
+    }
 }

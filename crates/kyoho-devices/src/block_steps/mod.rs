@@ -20,6 +20,7 @@ use kyoho_methods::gpu::step::{BlockPiece, BlockRules, BlockState, PredictionTar
 
 use super::gpu::GpuDevice;
 use added::Added;
+use begin::ChainedPlans;
 use kernels::{BODIES_OF_BLOCK, Kernels, NOTE_HEAD, NOTE_NUMBERS, NOTES, OUTCOME, SETS, StepAddresses, TakenAddresses};
 
 const WHAT: &str = "bodies that step";
@@ -61,6 +62,7 @@ pub struct StepWork<G: Gpu> {
     have_come: G::Memory,
     nearest: GrowBuffer<G>,
     plans: GrowBuffer<G>,
+    planned: ChainedPlans,
     forces_on_device: GrowBuffer<G>,
     partial_sums: [GrowBuffer<G>; 3],
     results: GrowBuffer<G>,
@@ -120,6 +122,7 @@ impl<G: Gpu> StepWork<G> {
             have_come: gpu.allocate(size_of::<u64>(), WHAT)?,
             nearest: buffer()?,
             plans: buffer()?,
+            planned: ChainedPlans::default(),
             forces_on_device: buffer()?,
             partial_sums: [buffer()?, buffer()?, buffer()?],
             results: buffer()?,
