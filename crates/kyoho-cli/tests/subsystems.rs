@@ -207,3 +207,13 @@ fn a_speed_of_light_is_positive_and_that_of_subsystems() {
     let error = report("--plummer 8 --speed-of-light 100").unwrap_err();
     assert!(error.contains("--speed-of-light is given without --subsystems; allowed: with these"), "{error}");
 }
+
+#[test]
+fn masses_that_no_subsystem_can_have_are_refused_before_a_run() {
+    let path = folder("masses").join("stars.txt");
+    std::fs::write(&path, "1 0 0 0 0 0 0\n1e-80 0.01 0 0 0 10 0\n1 9 0 0 0 0 0\n").expect("a file");
+    let with = report(&format!("{} --t-end 0.01 --subsystems", path.display())).unwrap_err();
+    assert!(with.contains("the gravitational constant times the mass of body 2 is"), "{with}");
+    assert!(with.contains("1e-75 to 1e75, or a mass of 0"), "{with}");
+    report(&format!("{} --t-end 0.01 --eps 0.01", path.display())).unwrap();
+}

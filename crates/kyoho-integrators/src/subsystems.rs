@@ -4,9 +4,10 @@
 //! velocities around the centre have digits of their own, which those of the bodies in the frame of all
 //! would not have.
 
+use kyoho_core::error::shown;
 use kyoho_core::{Error, Result, memory};
 use kyoho_few_body::averaged::{self, Tensor};
-use kyoho_few_body::{Binary, LEAST, System as FewBodies, kepler};
+use kyoho_few_body::{Binary, LARGEST, LEAST, System as FewBodies, kepler};
 
 use super::body::{Body, Vector, length, vector};
 
@@ -47,6 +48,21 @@ pub(crate) struct MeanOrbit {
     pub products: Tensor,
     /// The apocentre.
     pub extent: f64,
+}
+
+/// Fails if a mass, given with the name of its body, is so small or so large that a subsystem could not have it.
+pub fn check_masses(gravity: f64, masses: impl IntoIterator<Item = (i64, f64)>) -> Result<()> {
+    for (name, mass) in masses {
+        let product = gravity * mass;
+        if mass > 0.0 && !(LEAST..=LARGEST).contains(&product) {
+            return Err(Error::BadOption {
+                name: format!("the gravitational constant times the mass of body {name}"),
+                value: shown(product),
+                allowed: format!("{LEAST:e} to {LARGEST:e}, or a mass of 0, where bodies form subsystems"),
+            });
+        }
+    }
+    Ok(())
 }
 
 impl Subsystem {

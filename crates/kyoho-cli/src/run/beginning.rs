@@ -4,7 +4,7 @@ use kyoho_integrators::Integrator;
 use kyoho_integrators::fields::Fields;
 use kyoho_integrators::groups::Groups;
 use kyoho_integrators::laws::Law;
-use kyoho_integrators::subsystems::SubsystemRules;
+use kyoho_integrators::subsystems::{SubsystemRules, check_masses};
 use kyoho_ranks::{SharedSystem, Team};
 
 use crate::failure::Result;
@@ -55,6 +55,10 @@ pub fn integrator(
     integrator.laws_mut().start = start;
     if let Some(groups) = groups {
         integrator.set_groups(Some(groups.copied()?))?;
+    }
+    if rules.is_some() {
+        let named = bodies.iter().enumerate().map(|(place, body)| (place as i64 + 1, body.mass));
+        check_masses(meeting.plan.gravity, named)?;
     }
     integrator.set_subsystems(rules)?;
     let chosen = before.as_ref().filter(|before| before.is_chosen).map(|before| before.radius);

@@ -2,10 +2,10 @@
 
 use kyoho_core::error::shown;
 use kyoho_core::{Error, Result, memory};
-use kyoho_few_body::{LARGEST, LEAST};
 
 use crate::encounters::{Encounter, Encounters};
 use crate::plan::SHORTEST_INTERVAL;
+use crate::subsystems::check_masses;
 use crate::{Approach, Counts, EnergyJump, GoOn};
 
 use super::{BODIES, Cluster};
@@ -91,17 +91,8 @@ impl Cluster {
         if self.choices.subsystems().is_none() {
             return Ok(());
         }
-        for (identifier, body) in self.identifiers.iter().zip(self.bodies()) {
-            let mass = self.choices.gravity() * body.mass;
-            if body.mass > 0.0 && !(LEAST..=LARGEST).contains(&mass) {
-                return Err(Error::BadOption {
-                    name: format!("the gravitational constant times the mass of body {identifier}"),
-                    value: shown(mass),
-                    allowed: format!("{LEAST:e} to {LARGEST:e}, or a mass of 0, where bodies form subsystems"),
-                });
-            }
-        }
-        Ok(())
+        let masses = self.identifiers.iter().zip(self.bodies()).map(|(identifier, body)| (*identifier, body.mass));
+        check_masses(self.choices.gravity(), masses)
     }
 
     /// Advances all bodies to a time, or until something ends that earlier, and returns the encounters of
