@@ -73,6 +73,11 @@ fn other_sites_and_other_addresses_get_nothing() {
 #[test]
 fn requests_with_bodies_of_any_length_end_no_run_and_hold_nobody_up() {
     let (mut child, address) = watched("run --plummer 30 --eps 0.01 --t-end 1e6 --interval 1 --watch=0");
+    // The page is there before the bodies are.
+    let begun = Instant::now();
+    while state(&address)["count"] != 30 {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
     let mut streams = Vec::new();
     for (request, length) in [("GET /", 99_999_999_999u64), ("POST /state", u64::MAX), ("GET /state", 3_000)] {
         let mut stream = TcpStream::connect(&address).unwrap();
