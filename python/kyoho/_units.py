@@ -97,7 +97,7 @@ class Units:
             unit = unit * self.unit(of[base.to_string()]) ** power
         if powers is not None:
             wanted = unit_of("")
-            for kind, power in zip(of.values(), (powers[0], powers[1], powers[2])):
+            for kind, power in zip(of.values(), powers):
                 wanted = wanted * self.unit(kind) ** power
             if not given.unit.is_equivalent(wanted):
                 allowed = f"units such as {wanted}" if any(powers) else "a number without a unit"

@@ -4,11 +4,11 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether work goes on for its files where nobody reads its lines.
+/// Whether the work goes on for its files after the reader of stdout has left.
 static MAKES_FILES: AtomicBool = AtomicBool::new(false);
 
-/// Says whether files were asked for: then the work goes on if the reader of stdout leaves, who has seen
-/// enough of its lines, not of them.
+/// Says whether files were asked for. Then the work goes on if the reader of stdout leaves, who wants no
+/// more lines, but still the files.
 pub fn makes_files(are_wanted: bool) {
     MAKES_FILES.store(are_wanted, Ordering::Relaxed);
 }

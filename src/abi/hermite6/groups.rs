@@ -60,7 +60,7 @@ impl Groups {
     ) -> Outcome<Vec<Sum>> {
         let mut values = memory::collected(softenings.values(), "softenings of sources")?;
         if values.len() > MOST {
-            // Of those of sources that do not act, none has a system.
+            // Softenings that only sources at other addresses have need no systems.
             values = softenings.values_below(nj)?;
             self.systems.retain(|own, _| values.iter().any(|value| key(*value) == *own));
         }

@@ -11,10 +11,8 @@ use crate::names::{AMUSE_ATTRIBUTES, AMUSE_SETS};
 use crate::{Bodies, Content, Error, Result};
 
 pub fn is_it(content: &Content, _: &Path) -> Result<bool> {
-    Ok(match content.as_hdf5() {
-        Some(file) => last_state(file)?.is_some(),
-        None => false,
-    })
+    let Some(file) = content.as_hdf5() else { return Ok(false) };
+    Ok(last_state(file)?.is_some())
 }
 
 /// Returns the group of the last state.

@@ -13,10 +13,13 @@ use crate::names::*;
 use crate::{Bodies, Content, Error, Result};
 
 pub fn is_it(content: &Content, _: &Path) -> Result<bool> {
-    Ok(match content.as_hdf5() {
-        Some(file) => !types(file)?.is_empty(),
-        None => false,
-    })
+    let Some(file) = content.as_hdf5() else { return Ok(false) };
+    for name in GADGET_TYPES {
+        if file.has_group(name)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 pub fn read(content: &Content) -> Result<Bodies> {
@@ -30,18 +33,15 @@ pub fn read(content: &Content) -> Result<Bodies> {
     let mut units = None;
     let of_header = |name: &str| file.attribute_numbers("Header", name);
     let (table, told) = (of_header("MassTable")?, of_header("NumPart_ThisFile")?);
-    let types = types(file)?;
     for (place, name) in GADGET_TYPES.into_iter().enumerate() {
-        // Without one each group has as many bodies as it has rows.
-        let told = told.as_ref().and_then(|told| told.get(place).copied());
-        if !types.contains(&name) {
+        let of_type = |numbers: &Option<Vec<f64>>| numbers.as_ref().and_then(|numbers| numbers.get(place).copied());
+        let (mass, told) = (of_type(&table).unwrap_or(0.0), of_type(&told));
+        if !file.has_group(name)? {
             match told {
                 Some(told) if told > 0.0 => return Err(absent(name, told)),
                 _ => continue,
             }
         }
-        let table = table.as_ref();
-        let mass = table.and_then(|table| table.get(place).copied()).unwrap_or(0.0);
         let masses = dataset(file, name, GADGET_MASSES)?;
         let Some(positions) = dataset(file, name, GADGET_POSITIONS)? else {
             if mass == 0.0 && masses.is_none() {
@@ -77,17 +77,6 @@ pub fn read(content: &Content) -> Result<Bodies> {
     }
     bodies.units = units.flatten();
     Ok(bodies)
-}
-
-/// Returns the groups of bodies that are there.
-fn types(file: &Hdf5) -> Result<Vec<&'static str>> {
-    let mut types = Vec::new();
-    for name in GADGET_TYPES {
-        if file.has_group(name)? {
-            types.push(name);
-        }
-    }
-    Ok(types)
 }
 
 /// Returns the path of the first of these datasets that a group has.
