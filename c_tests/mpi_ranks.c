@@ -205,6 +205,37 @@ static void forces(int order, int way) {
     GIVES(KYOHO_OK, kyoho_system_free(one));
 }
 
+/* Sources have softenings of their own on all ranks, as sources and as sinks. */
+static void softenings(int order, int way) {
+    static struct found found[N], expected[N];
+    kyoho_system *one = NULL, *ranks = NULL;
+    kyoho_sources everything = sources_of(all, N), own;
+    kyoho_sinks all_sinks = sinks_with(all, N, vectors, NULL), own_sinks;
+    kyoho_forces to;
+    share(way);
+    own = sources_of(sources, n_sources);
+    own_sinks = sinks_with(sinks, n_sinks, own_vectors, NULL);
+    everything.softening2_each = everything.masses, own.softening2_each = own.masses;
+    GIVES(KYOHO_OK, create_on(order, KYOHO_PRECISION_DOUBLE, 0, NULL, 1, &one));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(one, &everything));
+    GIVES(KYOHO_OK, make_over(order, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
+    to = forces_to(expected, order);
+    GIVES(KYOHO_OK, kyoho_system_force(one, N, &all_sinks, &to));
+    to = forces_to(found, order);
+    GIVES(KYOHO_OK, kyoho_system_force(ranks, n_sources, &own_sinks, &to));
+    check_found(found, expected, order);
+    to = forces_to(expected, order);
+    GIVES(KYOHO_OK, kyoho_system_force_all(one, N, 0, &to));
+    to = forces_to(found, order);
+    GIVES(KYOHO_OK, kyoho_system_force_all(ranks, n_sources, 0, &to));
+    n_sinks = n_sources;
+    memcpy(sinks, sources, sizeof sinks);
+    check_found(found, expected, order);
+    GIVES(KYOHO_OK, kyoho_system_free(ranks));
+    GIVES(KYOHO_OK, kyoho_system_free(one));
+}
+
 enum { MANY_SINKS = 70000 };
 
 /* The forces on so many sinks that ranks exchange some while others are summed, each particle many times. */
@@ -264,10 +295,14 @@ static void faults(void) {
     }
     GIVES(KYOHO_OK, make_over(4, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
     GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
-    own.softening2_each = own.masses;
-    SAYS(KYOHO_UNSUPPORTED, "forces over ranks with softenings of sources", ranks,
-         kyoho_system_set_sources(ranks, &own));
-    own.softening2_each.data = NULL;
+    if (size > 1) {
+        if (is_last) own.softening2_each = own.masses;
+        GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
+        SAYS(KYOHO_BAD_OPTION, "the squared softening of sources is 'given'; allowed: 'not given', as on rank 0", ranks,
+             kyoho_system_force(ranks, n_sources, &own_sinks, &to));
+        own.softening2_each.data = NULL;
+        GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
+    }
     if (is_last) own_sinks.softening2 = -1;
     SAYS(KYOHO_OUT_OF_RANGE, name, ranks, kyoho_system_force(ranks, n_sources, &own_sinks, &to));
     own_sinks.softening2 = SOFTENING2;
@@ -452,6 +487,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < N; i++) memset(all[i].x, 0, sizeof all[i].x); /* all in one point */
     forces(4, 2);
     make_particles(all, N, 3);
+    for (int way = 0; way < 4; way++) softenings(4, way);
 #ifndef UNDER_VALGRIND
     many_sinks();
 #endif

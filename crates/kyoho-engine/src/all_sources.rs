@@ -21,9 +21,7 @@ impl System {
     /// sums by a tree, nothing is sent and compared, nor where the CPU does.
     pub fn start_all(&mut self, nj: usize, softening2: f64) -> Result<()> {
         self.require_no_block("start_all")?;
-        // One sink stands for all, also where there are none.
-        check_sink(&self.interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
-        self.check_softening_of_all(softening2)?;
+        self.check_sinks_of_all(softening2)?;
         if self.interaction.has_low_limbs() {
             return self.start_all_in_limbs(nj, softening2);
         }
@@ -44,7 +42,7 @@ impl System {
 
     /// Makes sinks of the sources at addresses below `nj`, as [`System::start_all`] does.
     pub fn sinks_of_all(&mut self, into: &mut Sinks, nj: usize, softening2: f64) -> Result<SinkScan> {
-        check_sink(&self.interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
+        self.check_sinks_of_all(softening2)?;
         if self.sources_at() != SourcesAt::DeviceAndCopies(nj) {
             self.bring_all(nj)?;
         }
@@ -53,6 +51,13 @@ impl System {
             check_sinks(&self.interaction, into)?;
         }
         Ok(scan)
+    }
+
+    /// Fails unless sources can be sinks with this squared softening.
+    fn check_sinks_of_all(&self, softening2: f64) -> Result<()> {
+        // One sink stands for all, also where there are none.
+        check_sink(&self.interaction, ("sink", 0), &Sink { softening2, ..Sink::NOTHING })?;
+        self.check_softening_of_all(softening2)
     }
 
     /// Brings the host's copy of all sources up to date. There has to be one at each address below

@@ -5,7 +5,7 @@ use std::ops::Range;
 use kyoho_core::memory::Paged;
 use kyoho_core::sinks;
 use kyoho_core::{
-    Error, Forces, Interaction, Nearest, NeighbourCriterion, Result, Sinks, Sums, joins_in_pairs, memory,
+    Error, Forces, Interaction, Nearest, NeighbourCriterion, Result, ResultCode, Sinks, Sums, joins_in_pairs, memory,
 };
 use kyoho_engine::System;
 use kyoho_hal::threads::Threads;
@@ -34,6 +34,41 @@ pub enum BlockKind {
     Tree,
     /// By interaction lists.
     Lists,
+}
+
+/// What a rank tells of its sources when a block starts, and of its sinks.
+#[derive(Debug, Clone, Copy)]
+struct OwnSources {
+    /// The number of those that take part.
+    count: u64,
+    /// Whether each has a softening of its own.
+    have_softenings: bool,
+    /// Whether some sink has a radius.
+    radius: bool,
+}
+
+impl OwnSources {
+    /// Returns it in one number.
+    fn told(self) -> u64 {
+        self.count << 2 | u64::from(self.have_softenings) << 1 | u64::from(self.radius)
+    }
+
+    /// Returns what another rank told.
+    fn of_told(told: u64) -> OwnSources {
+        OwnSources { count: told >> 2, have_softenings: told & 2 != 0, radius: told & 1 != 0 }
+    }
+}
+
+/// Fails unless the sources of all ranks have softenings of their own, or none has.
+fn require_softenings_on_all(sources: impl Iterator<Item = OwnSources>) -> Result<()> {
+    let mut with_sources = sources.enumerate().filter(|(_, of_rank)| of_rank.count > 0);
+    let Some((first_rank, first)) = with_sources.next() else { return Ok(()) };
+    let Some((rank, other)) = with_sources.find(|(_, other)| other.have_softenings != first.have_softenings) else {
+        return Ok(());
+    };
+    let [value, allowed] = [other, first].map(|of_rank| if of_rank.have_softenings { "given" } else { "not given" });
+    let text = format!("the squared softening of sources is '{value}'; allowed: '{allowed}', as on rank {first_rank}");
+    Err(Error::OfRank { rank, code: ResultCode::BadOption, text })
 }
 
 /// The rows that a thread takes at a time.
@@ -152,8 +187,12 @@ impl Ranks {
             let flags = u64::from(asked.skip_own_index) | criterion << 1;
             // Zeros of both signs are one time.
             let time = system.time() + 0.0;
-            let sources = system.statistics().sources.min(asked.nj as u64);
-            [self.own.len() as u64, flags, time.to_bits(), sources << 1 | u64::from(asked.radius), tree]
+            let sources = OwnSources {
+                count: system.statistics().sources.min(asked.nj as u64),
+                have_softenings: system.has_softenings(),
+                radius: asked.radius,
+            };
+            [self.own.len() as u64, flags, time.to_bits(), sources.told(), tree]
         });
         self.agree(Call::Start, told.map_err(Clone::clone))?;
         let asked = asked?;
@@ -166,9 +205,11 @@ impl Ranks {
         self.agreement.require_same(2, "the time", |bits| f64::from_bits(bits).to_string())?;
         let counts = self.agreement.told().map(|told| told[0] as usize);
         self.buffers.counts.iter_mut().zip(counts).for_each(|(count, told)| *count = told);
-        let radius = self.agreement.told().any(|told| told[3] & 1 != 0);
-        let sources: u64 = self.agreement.told().map(|told| told[3] >> 1).sum();
-        self.pairs = sources.saturating_mul(self.buffers.total() as u64);
+        let sources = || self.agreement.told().map(|told| OwnSources::of_told(told[3]));
+        require_softenings_on_all(sources())?;
+        let radius = sources().any(|of_rank| of_rank.radius);
+        let count: u64 = sources().map(|of_rank| of_rank.count).sum();
+        self.pairs = count.saturating_mul(self.buffers.total() as u64);
         self.require_same_tree()?;
         if let Some(asked_of_tree) = self.tree_of_block(system)? {
             self.sum_by_tree(system, &asked, asked_of_tree)?;

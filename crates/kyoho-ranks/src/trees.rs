@@ -46,6 +46,9 @@ fn shown(told: u64) -> String {
 impl Ranks {
     /// Fails unless the forces of a system can be summed by the tree that is asked for, if one is.
     pub fn require_tree_of_ranks(&self, system: &System) -> Result<()> {
+        if self.tree.is_some() && system.has_softenings() {
+            return Err(system.no_softenings("trees over ranks"));
+        }
         if !matches!(self.tree, Some(TreeAccuracy::Stackless { .. })) {
             return Ok(());
         }

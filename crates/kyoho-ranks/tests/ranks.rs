@@ -4,7 +4,7 @@ mod common;
 
 use kyoho_core::sinks::FromFn;
 use kyoho_core::{
-    Error, Forces, Nearest, NeighbourCriterion, Order, Precision, Result, ResultCode, Scope, Sink, Source,
+    Error, Forces, Nearest, NeighbourCriterion, Order, Precision, Result, ResultCode, Scope, Sink, Source, TreeAccuracy,
 };
 use kyoho_engine::{Setup, System};
 use kyoho_ranks::threads::{Manners, ThreadRank, on_ranks};
@@ -201,6 +201,107 @@ fn two_four_and_eight_ranks_give_the_bits_of_one() {
             assert!(found == expected, "{size} ranks in {}", precision.name());
         }
     }
+}
+
+/// Prepares a system for sources with softenings, and writes some. Each has one that follows from its mass.
+fn write_softened(system: &mut System, sources: &[Body]) {
+    system.prepare_softenings(true, 0).unwrap();
+    for (address, source, _) in sources {
+        system.set_softened_source(*address, source, 0.01 * source.mass).unwrap();
+    }
+}
+
+#[test]
+fn sources_have_their_softenings_on_all_ranks() {
+    let bodies = bodies(27 * 256 + 100);
+    let few: Vec<Body> = bodies.iter().step_by(97).copied().collect();
+    for (order, precision) in [(Order::Second, Precision::Single), (Order::Fourth, Precision::Double)] {
+        let mut one = system((order, precision, Scope::Full));
+        write_softened(&mut one, &bodies);
+        let expected = Found::of(&one.force(bodies.len(), true, sinks(&few)).unwrap());
+        let of_all = Found::of(&{
+            one.start_all(bodies.len(), 0.0).unwrap();
+            one.wait().unwrap()
+        });
+        for size in [2, 3, 8] {
+            let shares = by_slices(&bodies, size);
+            let found = on_ranks(size, Manners::default(), |rank, communicator| {
+                let mut system = over(communicator, (order, precision, Scope::Full));
+                let sources = &shares[rank].0;
+                write_softened(system.own(), sources);
+                let cut = |rank: usize| few.len() * rank / size;
+                let found = force(&mut system, bodies.len(), &sinks(&few[cut(rank)..cut(rank + 1)])).unwrap();
+                Found { lists: Vec::new(), ..found }
+            });
+            let found = found.into_iter().fold(Found::default(), Found::and);
+            require_near(&found, &expected, if precision == Precision::Single { 1e-6 } else { 1e-13 });
+        }
+        // The sources of a rank themselves; the last rank has none.
+        let parts = [&bodies[..4000], &bodies[4000..], &[]];
+        let found = on_ranks(3, Manners::default(), |rank, communicator| {
+            let mut system = over(communicator, (order, precision, Scope::Full));
+            let count = parts[rank].len();
+            if count > 0 {
+                let own: Vec<Body> = parts[rank].iter().enumerate().map(|(at, (_, a, b))| (at, *a, *b)).collect();
+                write_softened(system.own(), &own);
+            }
+            let all = |softening2: f64| {
+                move |system: &mut System, into: &mut kyoho_core::Sinks| {
+                    system.sinks_of_all(into, count, softening2)?;
+                    Ok(asked(count, false))
+                }
+            };
+            let refused = system.start(all(0.5)).unwrap_err().to_string();
+            assert!(refused.contains("rank 0: the squared softening of sources that have softenings is '5e-1'"));
+            system.start(all(0.0)).unwrap();
+            let mut found = Found::default();
+            system.wait(Ok(()), |forces| found = Found::of(&forces)).unwrap();
+            found
+        });
+        let found = found.into_iter().fold(Found::default(), Found::and);
+        require_near(&found, &of_all, if precision == Precision::Single { 1e-6 } else { 1e-13 });
+    }
+}
+
+#[test]
+fn sources_of_all_ranks_have_softenings_or_none_has() {
+    let bodies = bodies(90);
+    let errors = on_ranks(4, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, FULL);
+        // The first rank has no sources, and may be of either kind.
+        match rank {
+            0 => (),
+            1 => write(system.own(), &bodies[..30]),
+            _ => write_softened(system.own(), &bodies[..30]),
+        }
+        let refused = start(&mut system, 30, &sinks(&bodies[..rank]));
+        if rank == 1 {
+            system.own().prepare_softenings(true, 30).unwrap();
+            write_softened(system.own(), &bodies[..30]);
+        }
+        assert_eq!(force(&mut system, 30, &sinks(&bodies[..rank])).unwrap().nearest.len(), rank);
+        refused
+    });
+    let words = "the squared softening of sources is 'given'; allowed: 'not given', as on rank 1";
+    require_same_error(&errors, 2, ResultCode::BadOption, words);
+}
+
+#[test]
+fn trees_over_ranks_take_no_softenings_of_sources() {
+    let bodies = bodies(60);
+    let errors = on_ranks(2, Manners::default(), |rank, communicator| {
+        let mut system = over(communicator, (Order::Second, Precision::Double, Scope::Full));
+        if rank == 1 {
+            write_softened(system.own(), &bodies);
+        }
+        system.set_tree(Some(TreeAccuracy::Theta(0.5))).unwrap();
+        let refused = start(&mut system, 60, &[]);
+        system.set_tree(None).unwrap();
+        force(&mut system, 60, &sinks(&bodies[..9])).unwrap();
+        refused
+    });
+    let words = "trees over ranks with softenings of sources; it computes: full forces by direct sums";
+    require_same_error(&errors, 1, ResultCode::Unsupported, words);
 }
 
 #[test]

@@ -38,13 +38,9 @@ pub unsafe extern "C" fn kyoho_system_set_sources(
     sources: *const kyoho_sources,
 ) -> ResultCode {
     call_on_ranks(system, |system| {
-        let is_over_ranks = system.is_over_ranks();
         let system = system.own();
         // SAFETY: null or a structure.
         let sources = unsafe { read("sources", sources) }?;
-        if is_over_ranks && !sources.softening2_each.data.is_null() {
-            return Err(system.no_softenings("forces over ranks"));
-        }
         if is_in_limbs(&sources, system.interaction())? {
             // SAFETY: the arrays have `count` elements, by the caller's promise.
             return unsafe { write_quad::<DoubleDouble>(system, &SourceRows::new(system, &sources)?) };

@@ -188,9 +188,9 @@ pub struct kyoho_sources {
     pub reserved: i32,
     /// The square of the softening length, one for each source. The squared softening of a pair is
     /// then the mean of those of its source and its sink. All sources of a system have one, or none
-    /// has; without them a pair has that of its sink. They are for full forces by direct sums or
-    /// trees, of blocks in KYOHO_MEMORY_HOST, in a system of one process, and are summed in double
-    /// precision where the system is of less.
+    /// has; without them a pair has that of its sink. They are for full forces by direct sums, in a
+    /// system of one process also by trees, of blocks in KYOHO_MEMORY_HOST, and are summed in
+    /// double precision where the system is of less.
     pub softening2_each: kyoho_const_reals,
 }
 
