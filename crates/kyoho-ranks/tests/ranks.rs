@@ -108,7 +108,11 @@ fn nj(bodies: &[Body]) -> usize {
 fn alone(kind: Kind, sources: &[Body], sinks: &[Sink]) -> Found {
     let mut system = system(kind);
     write(&mut system, sources);
-    let mut found = Found::of(&system.force(nj(sources), true, sinks.iter().copied()).unwrap());
+    force_alone(&mut system, nj(sources), sinks)
+}
+
+fn force_alone(system: &mut System, nj: usize, sinks: &[Sink]) -> Found {
+    let mut found = Found::of(&system.force(nj, true, sinks.iter().copied()).unwrap());
     if system.interaction().has_lists() {
         found.lists = (0..sinks.len()).map(|sink| system.neighbours(sink).unwrap().to_vec()).collect();
     }
@@ -211,55 +215,60 @@ fn write_softened(system: &mut System, sources: &[Body]) {
     }
 }
 
+/// Orders and precisions of systems whose sources have softenings, and the errors of their sums.
+const SOFTENED: [(Kind, f64); 2] =
+    [((Order::Second, Precision::Single, Scope::Full), 1e-6), ((Order::Fourth, Precision::Double, Scope::Full), 1e-13)];
+
 #[test]
 fn sources_have_their_softenings_on_all_ranks() {
-    let bodies = bodies(27 * 256 + 100);
-    let few: Vec<Body> = bodies.iter().step_by(97).copied().collect();
-    for (order, precision) in [(Order::Second, Precision::Single), (Order::Fourth, Precision::Double)] {
-        let mut one = system((order, precision, Scope::Full));
+    let bodies = bodies(1500);
+    for (kind, tolerance) in SOFTENED {
+        let mut one = system(kind);
         write_softened(&mut one, &bodies);
-        let expected = Found::of(&one.force(bodies.len(), true, sinks(&few)).unwrap());
-        let of_all = Found::of(&{
-            one.start_all(bodies.len(), 0.0).unwrap();
-            one.wait().unwrap()
-        });
+        let expected = force_alone(&mut one, bodies.len(), &sinks(&bodies));
         for size in [2, 3, 8] {
-            let shares = by_slices(&bodies, size);
+            let shares = dealt(&bodies, size);
             let found = on_ranks(size, Manners::default(), |rank, communicator| {
-                let mut system = over(communicator, (order, precision, Scope::Full));
-                let sources = &shares[rank].0;
+                let mut system = over(communicator, kind);
+                let (sources, sinks) = &shares[rank];
                 write_softened(system.own(), sources);
-                let cut = |rank: usize| few.len() * rank / size;
-                let found = force(&mut system, bodies.len(), &sinks(&few[cut(rank)..cut(rank + 1)])).unwrap();
-                Found { lists: Vec::new(), ..found }
+                force(&mut system, nj(sources), sinks).unwrap()
             });
-            let found = found.into_iter().fold(Found::default(), Found::and);
-            require_near(&found, &expected, if precision == Precision::Single { 1e-6 } else { 1e-13 });
+            require_near(&found.into_iter().fold(Found::default(), Found::and), &expected, tolerance);
         }
-        // The sources of a rank themselves; the last rank has none.
-        let parts = [&bodies[..4000], &bodies[4000..], &[]];
+    }
+}
+
+#[test]
+fn the_sources_of_all_ranks_feel_one_another_with_their_softenings() {
+    let bodies = bodies(700);
+    for (kind, tolerance) in SOFTENED {
+        let mut one = system(kind);
+        write_softened(&mut one, &bodies);
+        one.start_all(bodies.len(), 0.0).unwrap();
+        let expected = Found::of(&one.wait().unwrap());
+        let parts = [&bodies[..400], &bodies[400..], &[]];
         let found = on_ranks(3, Manners::default(), |rank, communicator| {
-            let mut system = over(communicator, (order, precision, Scope::Full));
-            let count = parts[rank].len();
-            if count > 0 {
-                let own: Vec<Body> = parts[rank].iter().enumerate().map(|(at, (_, a, b))| (at, *a, *b)).collect();
+            let mut system = over(communicator, kind);
+            let own = parts[rank].iter().enumerate().map(|(address, (_, source, sink))| (address, *source, *sink));
+            let own: Vec<Body> = own.collect();
+            if !own.is_empty() {
                 write_softened(system.own(), &own);
             }
-            let all = |softening2: f64| {
-                move |system: &mut System, into: &mut kyoho_core::Sinks| {
-                    system.sinks_of_all(into, count, softening2)?;
-                    Ok(asked(count, false))
-                }
+            let mut start = |softening2: f64| {
+                system.start(|system, into| {
+                    system.sinks_of_all(into, own.len(), softening2)?;
+                    Ok(asked(own.len(), false))
+                })
             };
-            let refused = system.start(all(0.5)).unwrap_err().to_string();
+            let refused = start(0.5).unwrap_err().to_string();
             assert!(refused.contains("rank 0: the squared softening of sources that have softenings is '5e-1'"));
-            system.start(all(0.0)).unwrap();
+            start(0.0).unwrap();
             let mut found = Found::default();
             system.wait(Ok(()), |forces| found = Found::of(&forces)).unwrap();
             found
         });
-        let found = found.into_iter().fold(Found::default(), Found::and);
-        require_near(&found, &of_all, if precision == Precision::Single { 1e-6 } else { 1e-13 });
+        require_near(&found.into_iter().fold(Found::default(), Found::and), &expected, tolerance);
     }
 }
 
