@@ -133,6 +133,27 @@ def test_ranks_get_the_forces_of_interaction_lists_of_all_sources(bodies, size):
     assert on_ranks(size, work) == [None] * size
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_sources_of_all_ranks_have_softenings_of_their_own(bodies, size):
+    softening2 = numpy.linspace(0, 0.1, len(bodies.masses))
+    distances2 = ((bodies.positions[:, None] - bodies.positions) ** 2).sum(axis=2)
+    distances2 += (softening2[:, None] + softening2) / 2
+    numpy.fill_diagonal(distances2, numpy.inf)
+    potentials = -(bodies.masses / numpy.sqrt(distances2)).sum(axis=1)
+
+    def work(communicator):
+        with kyoho.System(order=2, backend="cpu", threads=1, communicator=communicator) as system:
+            places, masses, indices, own_softening2 = (
+                own(array, communicator) for array in (bodies.positions, bodies.masses, bodies.indices, softening2)
+            )
+            system.set_sources(places, masses, indices=indices, softening2=own_softening2)
+            assert close(system.force_all().potentials, own(potentials, communicator))
+            forces = system.force(places, indices=indices, softening2=own_softening2)
+            assert close(forces.potentials, own(potentials, communicator))
+
+    assert on_ranks(size, work) == [None] * size
+
+
 def test_an_error_on_one_rank_is_that_of_all(bodies):
     def work(communicator):
         wrong = communicator.Get_rank() == 1
