@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Result, Write};
 use std::path::{Path, PathBuf};
 
+use kyoho_core::Error;
+
 use crate::failure::Failure;
 
 /// Links that are followed, as many as Linux follows.
@@ -36,6 +38,27 @@ pub fn read(path: &Path) -> crate::failure::Result<Vec<u8>> {
 /// Returns the text of a file's bytes.
 pub fn text(content: Vec<u8>, path: &Path) -> crate::failure::Result<String> {
     kyoho_files::text(content).map_err(|error| Failure::in_file(path, error))
+}
+
+/// Makes something of the text of a file, without the blanks around it. Errors in the text name the
+/// file, and places as it has them.
+pub fn of_text<T>(
+    text: &str,
+    path: &Path,
+    make: impl FnOnce(&str) -> kyoho_core::Result<T>,
+) -> crate::failure::Result<T> {
+    let begun = text.trim_start();
+    let blanks = &text[..text.len() - begun.len()];
+    let lines_before = blanks.matches('\n').count() as u32;
+    let columns_before = blanks.chars().rev().take_while(|blank| *blank != '\n').count() as u32;
+    make(begun.trim_end()).map_err(|error| match error {
+        Error::BadText { line, column, found, allowed } if line > 0 => {
+            let column = if line == 1 { column + columns_before } else { column };
+            Failure::file(path, Error::BadText { line: line + lines_before, column, found, allowed })
+        }
+        error @ Error::BadText { .. } => Failure::file(path, error),
+        error => error.into(),
+    })
 }
 
 /// Writes a file so that its name always stands for all of the old content or all of the new, even

@@ -143,7 +143,8 @@ fn a_wrong_field_is_named() {
     let text = folder.join("half.pair");
     std::fs::write(&text, "pair half\ni pos: vec3<f64>\nresult potential: f64 sum\nbody\n  potential += i.x\n")
         .unwrap();
-    assert!(refused(&text.display().to_string()).contains("line 5"));
+    let said = refused(&text.display().to_string());
+    assert!(said.contains("half.pair: line 5, column 16: "), "{said}");
 }
 
 #[test]

@@ -71,4 +71,16 @@ fn a_wrong_law_is_named() {
     assert!(both.contains("--law is given with subsystems; allowed: without subsystems"), "{both}");
     let bar = example("fields/bar.pair");
     assert!(refused(&bar, &[]).contains("no section j; allowed: a section j: without sources the text is a field"));
+    // Of several texts the wrong one is told, with lines and columns as the file has them.
+    let wrong = folder("laws-wrong").join("wrong.pair").display().to_string();
+    for (text, place) in [
+        ("pear x\n", "line 1, column 1"),
+        ("  \u{a0}pear x", "line 1, column 4"),
+        ("\n\r\n   pear x\n\n", "line 3, column 4"),
+        ("\n\npair x\n  pear\n", "line 4, column 3"),
+    ] {
+        std::fs::write(&wrong, text).unwrap();
+        let said = refused(&format!("{drag},rate=1,radius=1"), &["--law", &wrong]);
+        assert!(said.starts_with(&format!("kyoho: {wrong}: {place}: ")), "{said}");
+    }
 }

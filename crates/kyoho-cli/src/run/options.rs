@@ -323,7 +323,8 @@ fn field(argument: &str, setup: &Setup, ranks: Ranks) -> Result<Field> {
             return Err(wrong("--field", format!("'{}'", named.name), format!("a file, or {}", names.join(", "))));
         }
     };
-    let field = Field::new(text.trim(), &named.parameters(), setup.order, setup.level)?;
+    let make = |text: &str| Field::new(text, &named.parameters(), setup.order, setup.level);
+    let field = file::of_text(&text, path, make)?;
     Ok(field.with_centre(named.centre.map(|path| centre(path, ranks)).transpose()?))
 }
 
@@ -347,7 +348,8 @@ pub fn laws(
         }
         let path = Path::new(named.name);
         let text = file::text(ranks.read(path)?, path)?;
-        laws.push(Law::new(text.trim(), &named.parameters(), ALL_GROUPS, setup.order)?);
+        let make = |text: &str| Law::new(text, &named.parameters(), ALL_GROUPS, setup.order);
+        laws.push(file::of_text(&text, path, make)?);
     }
     let setting = |law: &Law| TextSetting { given: law.text().into(), numbers: law.numbers().into(), centre: None };
     Ok((laws.iter().map(setting).collect(), laws))
