@@ -119,7 +119,7 @@ fn what_is_not_done_with_softenings_is_refused() {
     let mut system = System::new(&second).unwrap();
     system.set_tree(by_walk).unwrap();
     let said = system.prepare_softenings(true, 0).unwrap_err().to_string();
-    let expected = "walks without a stack with softenings of sources; it computes: full forces by direct sums or trees";
+    let expected = "walks without a stack with softenings of sources; it computes: full forces by direct sums";
     assert!(said.contains(expected), "{said}");
     system.set_tree(None).unwrap();
     system.prepare_softenings(true, 0).unwrap();
