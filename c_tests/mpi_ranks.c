@@ -160,24 +160,40 @@ static void lists(kyoho_system *ranks, kyoho_sinks *on, const struct found *expe
     on->radii2.data = radii;
 }
 
+/* Makes a system of one process and one over ranks, whose sources have their masses as softenings or none. */
+static void make_both(int order, int softened, kyoho_system **one, kyoho_system **ranks) {
+    kyoho_sources everything = sources_of(all, N), own = sources_of(sources, n_sources);
+    if (softened) everything.softening2_each = everything.masses, own.softening2_each = own.masses;
+    GIVES(KYOHO_OK, create_on(order, KYOHO_PRECISION_DOUBLE, 0, NULL, 1, one));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(*one, &everything));
+    GIVES(KYOHO_OK, make_over(order, KYOHO_PRECISION_DOUBLE, NULL, 0, ranks));
+    GIVES(KYOHO_OK, kyoho_system_set_sources(*ranks, &own));
+}
+
+/* Compares the forces on the sources themselves, which a rank has as its own sinks then. */
+static void on_sources(kyoho_system *one, kyoho_system *ranks, double softening2, int order) {
+    static struct found found[N], expected[N];
+    kyoho_forces to = forces_to(expected, order);
+    GIVES(KYOHO_OK, kyoho_system_force_all(one, N, softening2, &to));
+    to = forces_to(found, order);
+    GIVES(KYOHO_OK, kyoho_system_force_all(ranks, n_sources, softening2, &to));
+    n_sinks = n_sources;
+    memcpy(sinks, sources, sizeof sinks);
+    check_found(found, expected, order);
+}
+
 /* Compares the forces of a system over ranks with those of a system of one process. */
 static void forces(int order, int way) {
     static struct found found[N], expected[N];
     kyoho_system *one = NULL, *ranks = NULL;
-    kyoho_sources everything = sources_of(all, N), own;
     kyoho_sinks all_sinks = sinks_with(all, N, vectors, radii2), own_sinks;
     kyoho_forces to;
     share(way);
-    own = sources_of(sources, n_sources);
     own_sinks = sinks_with(sinks, n_sinks, own_vectors, own_radii2);
 
-    GIVES(KYOHO_OK, create_on(order, KYOHO_PRECISION_DOUBLE, 0, NULL, 1, &one));
-    GIVES(KYOHO_OK, kyoho_system_set_sources(one, &everything));
+    make_both(order, 0, &one, &ranks);
     to = forces_to(expected, order);
     GIVES(KYOHO_OK, kyoho_system_force(one, N, &all_sinks, &to));
-
-    GIVES(KYOHO_OK, make_over(order, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
-    GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
     to = forces_to(found, order);
     GIVES(KYOHO_OK, kyoho_system_force(ranks, n_sources, &own_sinks, &to));
     check_found(found, expected, order);
@@ -192,15 +208,7 @@ static void forces(int order, int way) {
     GIVES(KYOHO_OK, kyoho_system_wait(ranks, &to));
     check_found(found, expected, order);
     lists(ranks, &own_sinks, expected, order);
-
-    /* The forces on the sources themselves, which a rank has as its own sinks then. */
-    to = forces_to(expected, order);
-    GIVES(KYOHO_OK, kyoho_system_force_all(one, N, SOFTENING2, &to));
-    to = forces_to(found, order);
-    GIVES(KYOHO_OK, kyoho_system_force_all(ranks, n_sources, SOFTENING2, &to));
-    n_sinks = n_sources;
-    memcpy(sinks, sources, sizeof sinks);
-    check_found(found, expected, order);
+    on_sources(one, ranks, SOFTENING2, order);
     GIVES(KYOHO_OK, kyoho_system_free(ranks));
     GIVES(KYOHO_OK, kyoho_system_free(one));
 }
@@ -209,29 +217,17 @@ static void forces(int order, int way) {
 static void softenings(int order, int way) {
     static struct found found[N], expected[N];
     kyoho_system *one = NULL, *ranks = NULL;
-    kyoho_sources everything = sources_of(all, N), own;
     kyoho_sinks all_sinks = sinks_with(all, N, vectors, NULL), own_sinks;
     kyoho_forces to;
     share(way);
-    own = sources_of(sources, n_sources);
     own_sinks = sinks_with(sinks, n_sinks, own_vectors, NULL);
-    everything.softening2_each = everything.masses, own.softening2_each = own.masses;
-    GIVES(KYOHO_OK, create_on(order, KYOHO_PRECISION_DOUBLE, 0, NULL, 1, &one));
-    GIVES(KYOHO_OK, kyoho_system_set_sources(one, &everything));
-    GIVES(KYOHO_OK, make_over(order, KYOHO_PRECISION_DOUBLE, NULL, 0, &ranks));
-    GIVES(KYOHO_OK, kyoho_system_set_sources(ranks, &own));
+    make_both(order, 1, &one, &ranks);
     to = forces_to(expected, order);
     GIVES(KYOHO_OK, kyoho_system_force(one, N, &all_sinks, &to));
     to = forces_to(found, order);
     GIVES(KYOHO_OK, kyoho_system_force(ranks, n_sources, &own_sinks, &to));
     check_found(found, expected, order);
-    to = forces_to(expected, order);
-    GIVES(KYOHO_OK, kyoho_system_force_all(one, N, 0, &to));
-    to = forces_to(found, order);
-    GIVES(KYOHO_OK, kyoho_system_force_all(ranks, n_sources, 0, &to));
-    n_sinks = n_sources;
-    memcpy(sinks, sources, sizeof sinks);
-    check_found(found, expected, order);
+    on_sources(one, ranks, 0, order);
     GIVES(KYOHO_OK, kyoho_system_free(ranks));
     GIVES(KYOHO_OK, kyoho_system_free(one));
 }

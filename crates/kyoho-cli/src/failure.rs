@@ -108,6 +108,14 @@ impl Failure {
         Failure::File { path: path.to_path_buf(), reason: error.to_string() }
     }
 
+    /// Returns the failure to use the text of a file, which errors in the text do not name themselves.
+    pub fn in_text(path: &Path, error: kyoho_core::Error) -> Failure {
+        match error {
+            kyoho_core::Error::BadText { .. } => Failure::file(path, error),
+            other => other.into(),
+        }
+    }
+
     /// Returns the failure to read the bodies of a file.
     pub fn in_file(path: &Path, error: kyoho_files::Error) -> Failure {
         match error {

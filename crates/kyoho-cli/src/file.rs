@@ -40,8 +40,8 @@ pub fn text(content: Vec<u8>, path: &Path) -> crate::failure::Result<String> {
     kyoho_files::text(content).map_err(|error| Failure::in_file(path, error))
 }
 
-/// Makes something of the text of a file, without the blanks around it. Errors in the text name the
-/// file, and places as it has them.
+/// Makes a field or a law of the text of a file, without the blanks around it. Errors in the text
+/// name the file, and places as it has them.
 pub fn of_text<T>(
     text: &str,
     path: &Path,
@@ -51,13 +51,12 @@ pub fn of_text<T>(
     let blanks = &text[..text.len() - begun.len()];
     let lines_before = blanks.matches('\n').count() as u32;
     let columns_before = blanks.chars().rev().take_while(|blank| *blank != '\n').count() as u32;
-    make(begun.trim_end()).map_err(|error| match error {
-        Error::BadText { line, column, found, allowed } if line > 0 => {
-            let column = if line == 1 { column + columns_before } else { column };
-            Failure::file(path, Error::BadText { line: line + lines_before, column, found, allowed })
+    make(begun.trim_end()).map_err(|mut error| {
+        if let Error::BadText { line: line @ 1.., column, .. } = &mut error {
+            *column += if *line == 1 { columns_before } else { 0 };
+            *line += lines_before;
         }
-        error @ Error::BadText { .. } => Failure::file(path, error),
-        error => error.into(),
+        Failure::in_text(path, error)
     })
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether the work goes on for its files after the reader of stdout has left.
 static MAKES_FILES: AtomicBool = AtomicBool::new(false);
 
-/// Says whether files were asked for. Then the work goes on if the reader of stdout leaves, who wants no
-/// more lines, but still the files.
+/// Says whether files were asked for. Then the work goes on if the reader of stdout leaves, who
+/// wants no more lines, but still the files.
 pub fn makes_files(are_wanted: bool) {
     MAKES_FILES.store(are_wanted, Ordering::Relaxed);
 }

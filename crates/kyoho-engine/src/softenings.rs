@@ -102,10 +102,9 @@ impl System {
         Error::Unsupported {
             backend: self.setup().backend.name(),
             forces: format!("{work} with softenings of sources"),
-            allowed:
-                "full forces by direct sums on arrays of the host, in one process also by trees; else softenings of \
-                      sinks alone"
-                    .into(),
+            allowed: "full forces by direct sums on arrays of the host, in one process also by trees; else \
+                      softenings of sinks alone"
+                .into(),
         }
     }
 }

@@ -50,7 +50,8 @@ pub(crate) struct MeanOrbit {
     pub extent: f64,
 }
 
-/// Fails if a mass, given with the name of its body, is so small or so large that a subsystem could not have it.
+/// Fails if a mass, given with the name of its body, is so small or so large that a subsystem could
+/// not have it.
 pub fn check_masses(gravity: f64, masses: impl IntoIterator<Item = (i64, f64)>) -> Result<()> {
     for (name, mass) in masses {
         let product = gravity * mass;

@@ -125,6 +125,17 @@ fn over(communicator: ThreadRank, kind: Kind) -> RankedSystem {
 
 /// Returns what all ranks find together, each with its share of sources and of sinks.
 fn together(kind: Kind, manners: Manners, shares: &[Share], nj_of: impl Fn(&[Body]) -> usize + Sync) -> Found {
+    together_with(write, kind, manners, shares, nj_of)
+}
+
+/// Does as [`together`] does, with sources that a function writes.
+fn together_with(
+    write: fn(&mut System, &[Body]),
+    kind: Kind,
+    manners: Manners,
+    shares: &[Share],
+    nj_of: impl Fn(&[Body]) -> usize + Sync,
+) -> Found {
     let found = on_ranks(shares.len(), manners, |rank, communicator| {
         let mut system = over(communicator, kind);
         let (sources, sinks) = &shares[rank];
@@ -207,7 +218,8 @@ fn two_four_and_eight_ranks_give_the_bits_of_one() {
     }
 }
 
-/// Prepares a system for sources with softenings, and writes some. Each has one that follows from its mass.
+/// Prepares a system for sources with softenings, and writes some. Each has one that follows from
+/// its mass.
 fn write_softened(system: &mut System, sources: &[Body]) {
     system.prepare_softenings(true, 0).unwrap();
     for (address, source, _) in sources {
@@ -227,14 +239,8 @@ fn sources_have_their_softenings_on_all_ranks() {
         write_softened(&mut one, &bodies);
         let expected = force_alone(&mut one, bodies.len(), &sinks(&bodies));
         for size in [2, 3, 8] {
-            let shares = dealt(&bodies, size);
-            let found = on_ranks(size, Manners::default(), |rank, communicator| {
-                let mut system = over(communicator, kind);
-                let (sources, sinks) = &shares[rank];
-                write_softened(system.own(), sources);
-                force(&mut system, nj(sources), sinks).unwrap()
-            });
-            require_near(&found.into_iter().fold(Found::default(), Found::and), &expected, tolerance);
+            let found = together_with(write_softened, kind, Manners::default(), &dealt(&bodies, size), nj);
+            require_near(&found, &expected, tolerance);
         }
     }
 }

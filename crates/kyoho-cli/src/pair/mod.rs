@@ -114,10 +114,7 @@ impl Text {
     fn compile(&self, machine: &PairMachine) -> Result<PairKernel> {
         let text = file::text(file::read(&self.file)?, &self.file)?;
         let options = Options { in_double_double: self.dd, plain: false };
-        PairKernel::new(&text, options, machine).map_err(|error| match error {
-            wrong @ kyoho::Error::BadText { .. } => Failure::file(&self.file, wrong),
-            other => other.into(),
-        })
+        PairKernel::new(&text, options, machine).map_err(|error| Failure::in_text(&self.file, error))
     }
 }
 

@@ -92,8 +92,9 @@ pub fn stride(bodies: usize) -> usize {
 /// Answers a browser. What it does with an answer is its own affair, so errors are dropped.
 fn answer(request: Request, address: SocketAddr, shown: &Mutex<Shown>) {
     if request.body_length().is_some_and(|bytes| bytes > 0) {
-        // Browsers send none here. A request that is dropped first reads the rest of its body, which may be
-        // longer than memory is or may never come. So this one is never dropped, and gets no answer.
+        // Browsers send none here. A request that is dropped first reads the rest of its body, which
+        // may be longer than memory is or may never come. So this one is never dropped, and gets no
+        // answer.
         return std::mem::forget(request);
     }
     // Other sites reach this address by names of their own, which are not answered.

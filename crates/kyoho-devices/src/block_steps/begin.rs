@@ -26,7 +26,7 @@ const PARTIAL_SUMS_BYTES: usize = 128 << 20;
 /// The plans of blocks in chains.
 #[derive(Debug, Default)]
 pub(super) struct ChainedPlans {
-    /// The number of bodies, and the chunks and slices of sources of each group, for which they are.
+    /// The number of bodies, and the chunks and slices of sources of each group, that they are for.
     given: (usize, Vec<[i32; 2]>),
     /// Those of each group of sources, as many for each, one group after another.
     plans: Vec<PlannedSums>,
@@ -35,8 +35,8 @@ pub(super) struct ChainedPlans {
 }
 
 impl ChainedPlans {
-    /// Makes them anew, unless they are for this many bodies and these forces by each group: to choose them
-    /// takes as long as some block steps of few bodies.
+    /// Makes them anew, unless they are for this many bodies and these forces by each group: to choose
+    /// them takes as long as some block steps of few bodies.
     fn suit(&mut self, options: &DeviceOptions, bodies: usize, forces: &[Step]) -> Result<()> {
         let given = forces.iter().map(|forces| [forces.chunks, forces.slices]);
         let given = (bodies, memory::collected(given, WHAT)?);
